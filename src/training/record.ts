@@ -96,23 +96,27 @@ export interface QuestionRecord {
 export interface UpdateRecord {
   /** −J: what was minimised, at θ = θ_old. */
   readonly loss: number;
-  /** The same objective with the weights after the step. */
-  readonly lossAfter: number;
+  /** The same objective with the weights after the step; null where it was not measured (a run without diagnostics). */
+  readonly lossAfter: number | null;
   readonly rows: number;
   readonly tokens: number;
   readonly gradNorm: number;
   readonly gradScale: number;
   readonly learningRate: number;
-  readonly clipLow: number;
-  readonly clipHigh: number;
-  /** k3 estimate of KL(π_θ ‖ base) per token on this step's responses under their own variant. */
-  readonly kl: number;
+  /** Shares of tokens whose ratio after the step is out of the clip range; null where not measured. */
+  readonly clipLow: number | null;
+  readonly clipHigh: number | null;
+  /**
+   * k3 estimate of KL(π_old ‖ base) per token, from this step's responses under their own variant: how far the weights
+   * that sampled them were from the base model. Null where not measured.
+   */
+  readonly kl: number | null;
   /** Per adapted module: ‖ΔW‖_F = s‖BA‖_F after the step, and ‖change of ΔW's factors‖ by this step. */
   readonly modules: readonly { readonly name: string; readonly layer: number; readonly deltaNorm: number; readonly stepNorm: number }[];
 }
 
 export interface EvaluationRecord {
-  /** Greedy answers on held-out questions. Each cell with its count; intervals are Wilson 95 %, made by `algorithm`. */
+  /** Greedy answers on held-out questions; empty in a step that evaluates none. Each cell with its count; intervals are Wilson 95 %, made by `algorithm`. */
   readonly cells: readonly { readonly family: string; readonly phrasing: 'plain' | 'steps'; readonly n: number; readonly right: number; readonly careful: number }[];
   /** This step's first question answered greedily with the weights before and after the step. */
   readonly before: string | null;
