@@ -1,0 +1,63 @@
+/**
+ * @file Y = X·Wᵀ with the LoRA term and the residual in the same kernel, and X·Aᵀ by the same kernel.
+ * LoRA: Hu et al. 2021, h = W·x + (alpha/r)·B·A·x; modules that share an input are one fused product.
+ */
+import linearSource from '../../../kernels/linear.wgsl?raw';
+import bf16Source from '../../../kernels/weights_bf16.wgsl?raw';
+import f32Source from '../../../kernels/weights_f32.wgsl?raw';
+import type { Binding, Gpu } from '../gpu.ts';
+
+/** A matrix [out, in], row major: `bf16` is packed two to a u32 (low half first), `f32` is plain. */
+export interface Matrix {
+  readonly buffer: Binding;
+  readonly dtype: 'bf16' | 'f32';
+  readonly out: number;
+  readonly in: number;
+}
+
+/** The prelude that defines `weight(i)` at binding 2. */
+export function weightPrelude(dtype: 'bf16' | 'f32'): string {
+  return dtype === 'bf16' ? bf16Source : f32Source;
+}
+
+/** The low-rank term of a fused product: Y += scale · XA · blockdiag(B)ᵀ. */
+export interface LowRank {
+  /** [rows, starts.length·rank]. */
+  readonly xa: Binding;
+  /** [out, rank]. */
+  readonly b: Binding;
+  readonly rank: number;
+  readonly scale: number;
+  /** First output row of each of the one to three modules. */
+  readonly starts: readonly number[];
+}
+
+/** Threads along a dimension of `n`, four elements each: wide tiles for large, narrow for small. */
+function threads(n: number): number {
+  return n <= 16 ? 4 : n <= 32 ? 8 : 16;
+}
+
+/** y[rows, out] = x[rows, in]·Wᵀ (+ low rank) (+ residual [rows, out], a buffer other than y). */
+export function linear(
+  gpu: Gpu,
+  pass: GPUComputePassEncoder,
+  o: { x: Binding; weight: Matrix; y: Binding; rows: number; lora?: LowRank | null; residual?: Binding | null },
+): void {
+  const { x, weight, y, rows, lora, residual } = o;
+  const groupX = threads(weight.out);
+  const groupY = threads(rows);
+  const kernel = gpu.kernel({
+    name: 'linear',
+    source: weightPrelude(weight.dtype) + linearSource,
+    constants: {
+      IN: weight.in, OUT: weight.out, GROUP_X: groupX, GROUP_Y: groupY, RESIDUAL: residual ? 1 : 0, RANK: lora?.rank ?? 0,
+      MODULES: lora?.starts.length ?? 1, START1: lora?.starts[1] ?? 0xffffffff, START2: lora?.starts[2] ?? 0xffffffff,
+    },
+  });
+  gpu.dispatch(
+    pass,
+    kernel,
+    [gpu.uniform([rows, { f: lora?.scale ?? 0 }]), x, weight.buffer, y, residual ?? x, lora?.xa ?? x, lora?.b ?? x],
+    [Math.ceil(weight.out / (4 * groupX)), Math.ceil(rows / (4 * groupY))],
+  );
+}
