@@ -1,0 +1,42 @@
+/**
+ * @file The vision tower in the browser: onnxruntime-web on the trainer's own GPUDevice (a session option; ORT ≥ 1.30), so
+ * that features go from ORT's output buffer to ours without leaving the GPU. Vite ships the wasm with the page.
+ */
+import * as ort from 'onnxruntime-web/webgpu';
+import wasmUrl from 'onnxruntime-web/ort-wasm-simd-threaded.asyncify.wasm?url';
+import type { VisionEncoderFactory } from './vision.ts';
+import { checkFeatures, openSession, PICTURES_PER_RUN, visionFeeds } from './vision-feeds.ts';
+
+export const webgpuVision: VisionEncoderFactory = async (gpu, onnx, shape) => {
+  ort.env.wasm.wasmPaths = { wasm: wasmUrl };
+  ort.env.wasm.numThreads = 1; // threads would need cross-origin isolation, and the work is on the GPU
+  ort.env.logLevel = 'error'; // not a word about the few shape operators that run on the CPU
+  const session = await openSession(() =>
+    ort.InferenceSession.create(onnx, {
+      executionProviders: [{ name: 'webgpu', device: gpu.device }],
+      preferredOutputLocation: 'gpu-buffer',
+    }),
+  );
+  const { device } = gpu;
+  const perPicture = 3 * shape.size * shape.size;
+  const featureBytes = shape.tokens * shape.hidden * 4;
+  return {
+    async encode(pixels, count, target, offset) {
+      for (let first = 0; first < count; first += PICTURES_PER_RUN) {
+        const n = Math.min(PICTURES_PER_RUN, count - first);
+        const part = pixels.subarray(first * perPicture, (first + n) * perPicture);
+        const outputs = await session.run(visionFeeds(ort.Tensor, session, part, n, shape.size));
+        try {
+          const features = checkFeatures(outputs[session.outputNames[0] as string], n, shape);
+          const encoder = device.createCommandEncoder({ label: 'image features' });
+          encoder.copyBufferToBuffer(features.gpuBuffer as GPUBuffer, 0, target, offset + first * featureBytes, n * featureBytes);
+          device.queue.submit([encoder.finish()]);
+        } finally {
+          for (const output of Object.values(outputs)) output.dispose();
+        }
+      }
+      gpu.check();
+    },
+    destroy: () => session.release(),
+  };
+};
