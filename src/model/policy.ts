@@ -85,7 +85,7 @@ export class Policy {
   resetAdapter(_o: { readonly seed: number; readonly rank: number; readonly alpha: number }): void {
     later();
   }
-  moduleNorms(): Promise<ModuleNorm[]> {
+  moduleNorms(_since?: AdapterState): Promise<ModuleNorm[]> {
     return later();
   }
   exportAdapter(): Promise<AdapterFiles> {

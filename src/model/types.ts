@@ -106,6 +106,8 @@ export interface ModuleNorm {
   readonly layer: number;
   /** ‖s·BA‖_F, the length of the change that the adapter makes to the weight. */
   readonly deltaNorm: number;
+  /** √(‖A − A'‖² + ‖B − B'‖²) against the adapter state that `moduleNorms(since)` was given; 0 without one. */
+  readonly stepNorm: number;
 }
 
 export interface AdapterFiles {
