@@ -11,7 +11,8 @@ export function aptInstall(packages) {
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return false;
   process.stderr.write(`Installing ${packages.join(', ')} with apt-get\n`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const run = (/** @type {string[]} */ args) => spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: 600_000 }).status === 0;
+  const run = (/** @type {string[]} */ args) =>
+    spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: 600_000 }).status === 0;
   const install = () => run(['install', '-y', '--no-install-recommends', ...packages]);
   return install() || (run(['update']) && install());
 }

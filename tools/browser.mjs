@@ -35,7 +35,15 @@ export const BROWSER_ARGS = [
 /** What @sparticuz/chromium's browser is linked against and a small Debian lacks. */
 const LIBRARIES = ['libnss3', 'libnspr4', 'libexpat1', 'libfontconfig1', 'libvulkan1', 'ca-certificates'];
 
-const NAMES = ['google-chrome-stable', 'google-chrome', 'chromium', 'chromium-browser', 'microsoft-edge-stable', 'microsoft-edge', 'brave-browser'];
+const NAMES = [
+  'google-chrome-stable',
+  'google-chrome',
+  'chromium',
+  'chromium-browser',
+  'microsoft-edge-stable',
+  'microsoft-edge',
+  'brave-browser',
+];
 
 const WHAT_TO_INSTALL =
   'No Chromium-family browser was found that starts. Install Google Chrome, Chromium or Microsoft Edge ' +
@@ -46,15 +54,25 @@ function candidates() {
   const { env, platform } = process;
   if (platform === 'darwin') {
     const apps = ['Google Chrome', 'Chromium', 'Microsoft Edge', 'Brave Browser', 'Google Chrome Canary'];
-    return ['/Applications', join(env['HOME'] ?? '', 'Applications')].flatMap((folder) => apps.map((app) => `${folder}/${app}.app/Contents/MacOS/${app}`));
+    return ['/Applications', join(env['HOME'] ?? '', 'Applications')].flatMap((folder) =>
+      apps.map((app) => `${folder}/${app}.app/Contents/MacOS/${app}`),
+    );
   }
   if (platform === 'win32') {
     const folders = [env['PROGRAMFILES'], env['PROGRAMFILES(X86)'], env['LOCALAPPDATA']].filter((f) => f !== undefined);
-    const programs = ['Google\\Chrome\\Application\\chrome.exe', 'Chromium\\Application\\chrome.exe', 'Microsoft\\Edge\\Application\\msedge.exe'];
+    const programs = [
+      'Google\\Chrome\\Application\\chrome.exe',
+      'Chromium\\Application\\chrome.exe',
+      'Microsoft\\Edge\\Application\\msedge.exe',
+    ];
     return folders.flatMap((folder) => programs.map((program) => join(folder, program)));
   }
   const folders = [...(env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin', '/snap/bin'].filter(Boolean);
-  return [...NAMES.flatMap((name) => folders.map((folder) => join(folder, name))), '/opt/google/chrome/chrome', '/opt/microsoft/msedge/msedge'];
+  return [
+    ...NAMES.flatMap((name) => folders.map((folder) => join(folder, name))),
+    '/opt/google/chrome/chrome',
+    '/opt/microsoft/msedge/msedge',
+  ];
 }
 
 /**
@@ -79,11 +97,12 @@ async function packaged() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return { path: '', why: '' };
   // the package unpacks into the temporary folder and trusts what lies there under its names: it gets a folder of its own
   const folder = join(tmpdir(), `grpo-playground-chromium-${process.getuid?.() ?? 0}`);
-  const unpack = () => withEnv({ TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' }, async () => {
-    mkdirSync(folder, { recursive: true });
-    const { default: chromium } = await import('@sparticuz/chromium');
-    return chromium.executablePath();
-  });
+  const unpack = () =>
+    withEnv({ TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' }, async () => {
+      mkdirSync(folder, { recursive: true });
+      const { default: chromium } = await import('@sparticuz/chromium');
+      return chromium.executablePath();
+    });
   let path = await unpack();
   process.env['FONTCONFIG_PATH'] ??= join(folder, 'fonts');
   let why = whyNot(path);
@@ -113,7 +132,7 @@ async function withEnv(values, task) {
     return await task();
   } finally {
     for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
       else process.env[name] = value;
     }
   }
