@@ -1,0 +1,20 @@
+/** @file The types that views speak; they come from the trainer's records and the worker's protocol. */
+export type {
+  AdvantageRecord,
+  EvaluationRecord,
+  Floats,
+  GroupState,
+  PairRecord,
+  Phase,
+  PictureData,
+  QuestionRecord,
+  ResponseRecord,
+  RewardRecord,
+  StepRecord,
+  UpdateRecord,
+  VariantRecord,
+} from '../training/record.ts';
+export { PHASES } from '../training/record.ts';
+export type { NumberSetting, Setting, Settings } from '../training/settings.ts';
+export { DEFAULTS, PRESETS, SETTINGS } from '../training/settings.ts';
+export type { Answer, Answers, DecodedPicture, LoadProgress, ModelInfo, OwnQuestion, Problem, Work } from '../worker/protocol.ts';
