@@ -1,0 +1,48 @@
+/**
+ * @file Reading responses: what the final answer is, and whether the response is of the careful kind.
+ */
+
+import type { AnswerKind, Family } from './types.ts';
+
+const COLOUR = '(?:red|green|blue|yellow)';
+const KIND = '(?:circle|square|triangle)';
+const PLACE = `${COLOUR} ${KIND} row [1-4] column [1-4]`;
+
+/** The grammar of a careful think part, by family. */
+const CAREFUL: Record<Family, RegExp> = {
+  count: new RegExp(`^(?:none\\.|${COLOUR} ${KIND} \\d+\\.(?: ${COLOUR} ${KIND} \\d+\\.)*) so \\d+$`),
+  compare: new RegExp(`^(?:(?:${COLOUR}|${KIND}) \\d+\\. )+so \\d+ and \\d+$`),
+  position: new RegExp(`^${PLACE}\\. (?:left of|right of|above|below) it ${PLACE}\\. so ${COLOUR}$`),
+  digits: /^(?:\d+ and \d+ make \d+\. ?)+ ?so \d+$/,
+};
+
+/** The text between two tags, trimmed; null where a tag is missing. */
+function between(text: string, open: string, close: string): string | null {
+  const from = text.indexOf(open);
+  if (from < 0) return null;
+  const to = text.indexOf(close, from + open.length);
+  return to < 0 ? null : text.slice(from + open.length, to).trim();
+}
+
+/** Does the response list what it looks at, the way the careful demonstrator does? Says nothing about being right. */
+export function isCareful(response: string, family: Family | 'own'): boolean {
+  const think = between(response, '<think>', '</think>');
+  if (think === null) return false;
+  const text = think.replace(/\s+/g, ' ');
+  if (family === 'own') return Object.values(CAREFUL).some((pattern) => pattern.test(text));
+  return CAREFUL[family].test(text);
+}
+
+/** The final answer: what stands in the answer tags, else (no tags) the last number, colour, yes or no in the text. */
+export function finalAnswer(response: string, kind: AnswerKind): string | null {
+  const tagged = between(response, '<answer>', '</answer>');
+  if (tagged !== null) return tagged.toLowerCase();
+  const text = response
+    .replace(/<[^>]*>/g, ' ')
+    .trim()
+    .toLowerCase();
+  if (kind === 'text') return text === '' ? null : text;
+  const pattern = kind === 'number' ? /\d+/g : kind === 'yesno' ? /\b(?:yes|no)\b/g : /\b(?:red|green|blue|yellow)\b/g;
+  const found = text.match(pattern);
+  return found ? (found[found.length - 1] as string) : null;
+}

@@ -1,0 +1,129 @@
+"""Pre-trains pico. See README.md for the command; `--work` keeps checkpoints, so a stopped run goes on where it was."""
+
+import argparse
+import json
+import math
+import os
+import time
+
+import torch
+
+from data import Packer, batches, frames
+from export import export_folder
+from model import build, image_features, normalise, pico_config
+from tokenizer import PREFIX, SUFFIX, TAGS, train_tokenizer
+from tokenizers import Tokenizer
+
+
+def tokenizer_texts(seed: int, count: int):
+    for info, _ in frames("train", seed, 0, count):
+        for b in info["branches"]:
+            yield b["prompt"] + "\n"
+            text = b["response"]
+            for tag in TAGS:
+                text = text.replace(tag, "\0")
+            yield from text.split("\0")
+            yield "User:"
+            yield "Assistant:"
+    # Words that are rare in the texts and should be one token all the same.
+    for _ in range(count // 4):
+        yield "".join(f" {n}" for n in range(28)) + " none. clockwise counterclockwise 90 180"
+
+
+def forward(model, packer, batch):
+    features = image_features(model, normalise(batch["pixels"]))
+    embeds = model.model.text_model.embed_tokens(batch["ids"])
+    at = packer.image_at
+    embeds = torch.cat([embeds[:, :at], features.to(embeds.dtype), embeds[:, at + features.shape[1]:]], dim=1)
+    mask = torch.zeros(batch["mask"].shape, dtype=embeds.dtype).masked_fill_(~batch["mask"], torch.finfo(embeds.dtype).min)
+    hidden = model.model.text_model(
+        inputs_embeds=embeds, attention_mask=mask, position_ids=batch["position"], use_cache=False
+    ).last_hidden_state
+    logits = model.lm_head(hidden[batch["rows"], batch["columns"]])
+    return torch.nn.functional.cross_entropy(logits.float(), batch["targets"])
+
+
+def rate(update: int, o) -> float:
+    """Warm-up, then a cosine down to the last rate."""
+    if update < o.warmup:
+        return o.lr * (update + 1) / o.warmup
+    part = min(1.0, (update - o.warmup) / max(1, o.updates - o.warmup))
+    return o.last_lr + (o.lr - o.last_lr) * 0.5 * (1 + math.cos(math.pi * part))
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--work", required=True, help="folder for checkpoints and the log")
+    a.add_argument("--out", required=True, help="the model folder, refreshed at each checkpoint")
+    a.add_argument("--updates", type=int, default=9000)
+    a.add_argument("--groups", type=int, default=20, help="pictures per update")
+    a.add_argument("--lr", type=float, default=2e-3)
+    a.add_argument("--last-lr", type=float, default=5e-5)
+    a.add_argument("--warmup", type=int, default=150)
+    a.add_argument("--decay", type=float, default=0.01)
+    a.add_argument("--seed", type=int, default=1)
+    a.add_argument("--threads", type=int, default=2)
+    a.add_argument("--every", type=int, default=300, help="updates between checkpoints")
+    a.add_argument("--stop", type=int, default=0, help="stop after this update, for measuring")
+    a.add_argument("--bf16", action="store_true")
+    o = a.parse_args()
+    torch.set_num_threads(o.threads)
+    torch.manual_seed(o.seed)
+    os.makedirs(o.work, exist_ok=True)
+    words = os.path.join(o.work, "tokenizer.json")
+    if not os.path.exists(words):
+        train_tokenizer(tokenizer_texts(o.seed, 8000)).save(words)
+    tokenizer = Tokenizer.from_file(words)
+    packer = Packer(tokenizer)
+    model = build(pico_config(tokenizer))
+    print(f"{sum(p.numel() for p in model.parameters())} parameters, {tokenizer.get_vocab_size()} tokens", flush=True)
+    decayed = [p for p in model.parameters() if p.ndim >= 2]
+    others = [p for p in model.parameters() if p.ndim < 2]
+    optimiser = torch.optim.AdamW(
+        [dict(params=decayed, weight_decay=o.decay), dict(params=others, weight_decay=0.0)], lr=o.lr, betas=(0.9, 0.98), fused=True
+    )
+    update, seconds, questions = 0, 0.0, 0
+    saved = os.path.join(o.work, "checkpoint.pt")
+    if os.path.exists(saved):
+        state = torch.load(saved, weights_only=False)
+        model.load_state_dict(state["model"])
+        optimiser.load_state_dict(state["optimiser"])
+        update, seconds, questions = state["update"], state["seconds"], state["questions"]
+    model.train()
+    log = open(os.path.join(o.work, "log.jsonl"), "a")
+    clock, total, seen = time.time(), 0.0, 0
+    for batch in batches(packer, o.seed, update, o.groups):
+        for group in optimiser.param_groups:
+            group["lr"] = rate(update, o)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=o.bf16):
+            loss = forward(model, packer, batch)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if not math.isfinite(norm.item()):
+            raise SystemExit(f"update {update}: the gradient is not finite")
+        optimiser.step()
+        update += 1
+        total += loss.item()
+        seen += 1
+        questions += batch["questions"]
+        if seen == 50:
+            seconds += time.time() - clock
+            line = dict(update=update, loss=round(total / seen, 4), lr=round(rate(update, o), 6), seconds=round(seconds),
+                        questions=questions, norm=round(norm.item(), 3), ms=round((time.time() - clock) / seen * 1000))
+            print(json.dumps(line), flush=True)
+            log.write(json.dumps(line) + "\n")
+            log.flush()
+            clock, total, seen = time.time(), 0.0, 0
+        if update % o.every == 0 or update == o.updates:
+            torch.save(dict(model=model.state_dict(), optimiser=optimiser.state_dict(), update=update, seconds=seconds,
+                            questions=questions), saved + ".new")
+            os.replace(saved + ".new", saved)
+            export_folder(model, tokenizer, o.out)
+        if update in (o.updates, o.stop):
+            break
+    print(f"done: {update} updates, {questions} questions, {seconds:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
