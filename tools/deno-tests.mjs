@@ -28,7 +28,9 @@ function vulkanDriver() {
 }
 
 if (!vulkanDriver() && !aptInstall(['mesa-vulkan-drivers', 'libvulkan1'])) {
-  process.stderr.write('Deno finds no Vulkan driver. Install Mesa’s (Debian, Ubuntu: sudo apt-get install mesa-vulkan-drivers libvulkan1).\n');
+  process.stderr.write(
+    'Deno finds no Vulkan driver. Install Mesa’s (Debian, Ubuntu: sudo apt-get install mesa-vulkan-drivers libvulkan1).\n',
+  );
   process.exit(1);
 }
 

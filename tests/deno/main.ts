@@ -58,7 +58,9 @@ function print(file: File): void {
   console.log(` ${ok ? '✓' : '✗'} ${file.filepath.slice(1)} (${tests.length} tests) ${Math.round(file.result?.duration ?? 0)} ms`);
   for (const task of [file, ...failed]) {
     for (const error of task.result?.errors ?? []) {
-      console.log(`   ✗ ${task.type === 'test' ? (task.fullTestName ?? task.name) : task.name}\n     ${error.message}\n${error.stack ?? ''}`);
+      console.log(
+        `   ✗ ${task.type === 'test' ? (task.fullTestName ?? task.name) : task.name}\n     ${error.message}\n${error.stack ?? ''}`,
+      );
       if (error.diff) console.log(error.diff);
     }
   }
