@@ -11,6 +11,7 @@ export class Arena {
   private readonly gpu: Gpu;
   private readonly label: string;
   private readonly buffers = new Map<string, GPUBuffer>();
+  private outgrown: GPUBuffer[] = [];
 
   constructor(gpu: Gpu, label: string) {
     this.gpu = gpu;
@@ -21,7 +22,7 @@ export class Arena {
   get(name: string, bytes: number): GPUBuffer {
     const found = this.buffers.get(name);
     if (found && found.size >= bytes) return found;
-    found?.destroy(); // commands already submitted may still use it: WebGPU keeps it alive for them
+    if (found) this.outgrown.push(found); // a recording that is not yet submitted may use it
     const { maxBufferSize, maxStorageBufferBindingSize } = this.gpu.device.limits;
     const most = Math.min(maxBufferSize, maxStorageBufferBindingSize);
     const roomy = Math.ceil((bytes * (found ? SLACK : 1)) / 256) * 256;
@@ -40,7 +41,14 @@ export class Arena {
     return [...this.buffers.values()].reduce((sum, b) => sum + b.size, 0);
   }
 
+  /** Gives outgrown buffers back. Call it when no recording is open (what is submitted already keeps its buffers). */
+  collect(): void {
+    for (const buffer of this.outgrown) buffer.destroy();
+    this.outgrown = [];
+  }
+
   destroy(): void {
+    this.collect();
     for (const buffer of this.buffers.values()) buffer.destroy();
     this.buffers.clear();
   }

@@ -162,7 +162,8 @@ export class Decoder {
     return 2 * hidden + 2 * (heads + kvHeads) * headDim + heads + 2 * intermediate;
   }
 
-  private angles(positions: number): GPUBuffer {
+  /** The table of RoPE angles for at least `positions` positions. */
+  angles(positions: number): GPUBuffer {
     const { headDim, ropeTheta } = this.config;
     if (positions > this.positions) {
       this.positions = Math.max(256, 2 ** Math.ceil(Math.log2(positions)));
@@ -260,6 +261,7 @@ export class Decoder {
   forward(plan: ScoringPlan, o: ForwardOptions): Activations {
     const { arena, gpu } = this;
     const { hidden, layers: count, vocab } = this.config;
+    arena.collect();
     const submitter = new Submitter(gpu, 'forward');
     const { rowCount, targetCount } = plan;
     const targets = arena.words('score.targets', plan.targets.length);

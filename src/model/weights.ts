@@ -22,11 +22,11 @@ function halfToFloat(h: number): number {
 
 /** The tensor's numbers as f32. */
 export function toFloat32(tensor: Tensor): Float32Array {
-  const { dtype, bytes } = tensor;
+  const { dtype, data } = tensor;
   if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16') throw new Error(`Weights of type ${dtype} cannot be read: F32, BF16 or F16 is needed.`);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const size = dtype === 'F32' ? 4 : 2;
-  const out = new Float32Array(bytes.byteLength / size);
+  const out = new Float32Array(data.byteLength / size);
   const bits = new Uint32Array(out.buffer);
   for (let i = 0; i < out.length; i++) {
     if (dtype === 'F32') bits[i] = view.getUint32(4 * i, true);
@@ -48,7 +48,7 @@ function matrix(gpu: Gpu, tensors: NamedTensors, parts: readonly { readonly name
   const found = parts.map(({ name, out }) => find(tensors, name, [out, width]));
   const dtype = found.every((t) => t.dtype === 'BF16') ? 'bf16' : 'f32';
   const bytes = found.map((t) => {
-    if (dtype === 'bf16') return t.bytes;
+    if (dtype === 'bf16') return t.data;
     const floats = toFloat32(t);
     return new Uint8Array(floats.buffer, 0, floats.byteLength);
   });
