@@ -14,7 +14,6 @@ export type {
   UpdateRecord,
   VariantRecord,
 } from '../training/record.ts';
-export { PHASES } from '../training/record.ts';
 export type { NumberSetting, Setting, Settings } from '../training/settings.ts';
-export { DEFAULTS, PRESETS, SETTINGS } from '../training/settings.ts';
 export type { Answer, Answers, DecodedPicture, LoadProgress, ModelInfo, OwnQuestion, Problem, Work } from '../worker/protocol.ts';
+export { DEFAULTS, PHASES, PRESETS, SETTINGS } from '../worker/protocol.ts';

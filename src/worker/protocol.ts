@@ -6,6 +6,8 @@ import type { AdapterFiles, AdapterState, LoadProgress, ModelInfo } from '../mod
 import type { PictureData, StepRecord } from '../training/record.ts';
 import type { Settings } from '../training/settings.ts';
 
+export { PHASES } from '../training/record.ts';
+export { DEFAULTS, PRESETS, SETTINGS, settingsProblems } from '../training/settings.ts';
 export type { AdapterFiles, AdapterState, LoadProgress, ModelInfo } from '../model/types.ts';
 
 export type ProblemKind =
