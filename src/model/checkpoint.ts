@@ -18,7 +18,7 @@ export interface Checkpoint {
   readonly tokenizerConfig: Readonly<Record<string, unknown>>;
   /** Jinja source. */
   readonly chatTemplate: string;
-  /** All tensors of model.safetensors; those of the decoder are checked to be there with the right shapes. */
+  /** The decoder's tensors, by name; views into the file. */
   readonly tensors: ReadonlyMap<string, Tensor>;
   readonly vision: Uint8Array;
   /** Bytes of each file read. */
@@ -51,17 +51,22 @@ export function decoderTensors(config: ModelConfig): { name: string; shape: numb
   return list;
 }
 
-function checkTensors(tensors: ReadonlyMap<string, Tensor>, config: ModelConfig): void {
+/** The decoder's tensors, all there and of the right shapes and types. */
+function pickTensors(tensors: ReadonlyMap<string, Tensor>, config: ModelConfig): Map<string, Tensor> {
+  const picked = new Map<string, Tensor>();
   for (const { name, shape } of decoderTensors(config)) {
     const tensor = tensors.get(name);
     if (!tensor) throw new ModelError('file', `model.safetensors has no tensor ${name}. The file does not belong to this config.json: fetch both from one place.`);
     if (tensor.shape.join() !== shape.join()) {
       throw new ModelError('file', `model.safetensors: ${name} is [${tensor.shape.join(', ')}], but config.json says [${shape.join(', ')}]. Fetch both from one place.`);
     }
-    if (tensor.dtype !== 'F32' && tensor.dtype !== 'BF16' && tensor.dtype !== 'F16') {
-      throw new ModelError('unsupported', `model.safetensors: ${name} is ${tensor.dtype}; weights must be F32, BF16 or F16.`);
+    const { dtype } = tensor;
+    if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16') {
+      throw new ModelError('unsupported', `model.safetensors: ${name} is ${dtype}; weights must be F32, BF16 or F16.`);
     }
+    picked.set(name, tensor);
   }
+  return picked;
 }
 
 /** The template from `chat_template.jinja`, `chat_template.json` or `tokenizer_config.json`, whichever there is. */
@@ -103,7 +108,6 @@ export async function loadCheckpoint(source: CheckpointSource, onProgress?: (p: 
   const chatTemplate = await readTemplate(optional, tokenizerConfig);
   const vision = await required('onnx/vision_encoder.onnx', 'Export the vision tower to ONNX (f32), or choose a repository that has an onnx folder.');
   const weights = await required('model.safetensors', 'Only checkpoints in one safetensors file can be loaded.');
-  const { tensors } = readSafetensors(weights, 'model.safetensors');
-  checkTensors(tensors, config);
+  const tensors = pickTensors(readSafetensors(weights, 'model.safetensors').tensors, config);
   return { name: source.name, config, tokenizer, tokenizerConfig, chatTemplate, tensors, vision, files };
 }

@@ -141,8 +141,7 @@ export class ImageCache {
     const encoder = this.gpu.device.createCommandEncoder({ label: 'grow image features' });
     encoder.copyBufferToBuffer(this.pool, 0, larger, 0, first * this.slotBytes);
     this.gpu.device.queue.submit([encoder.finish()]);
-    this.pool.destroy();
-    this.pool = larger;
+    this.pool = larger; // the old one is left to the garbage collector: commands not yet submitted may use it
     this.addSlots(first);
     return this.slots[first] as Slot;
   }

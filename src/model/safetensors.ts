@@ -114,29 +114,6 @@ export function readSafetensors(bytes: Uint8Array, file: string): Safetensors {
   return { metadata, tensors };
 }
 
-/** The values of a tensor as f32; exact for F32, BF16 and F16. Throws on other dtypes. */
-export function toFloat32(tensor: Tensor, name: string): Float32Array {
-  const { bytes, dtype } = tensor;
-  const aligned = bytes.slice(); // a fresh buffer, so that typed arrays may lie on it
-  if (dtype === 'F32') return new Float32Array(aligned.buffer);
-  if (dtype === 'BF16') {
-    const words = Uint32Array.from(new Uint16Array(aligned.buffer), (half) => half << 16);
-    return new Float32Array(words.buffer);
-  }
-  if (dtype === 'F16') return Float32Array.from(new Uint16Array(aligned.buffer), halfToFloat);
-  throw new ModelError('unsupported', `${name} is stored as ${dtype}; weights must be F32, BF16 or F16.`);
-}
-
-/** IEEE 754 binary16 to a number. */
-function halfToFloat(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 31;
-  const fraction = half & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
-
 /** Writes F32 tensors. `__metadata__: {"format": "pt"}` is what transformers and PEFT look for. */
 export function writeSafetensors(
   tensors: readonly { readonly name: string; readonly shape: readonly number[]; readonly data: Float32Array }[],
