@@ -23,8 +23,8 @@ describe('safetensors', () => {
     expect(metadata).toEqual({ format: 'pt' });
     expect([...tensors.keys()]).toEqual(['b', 'a', 'empty']);
     expect(tensors.get('b')?.shape).toEqual([2, 3]);
-    expect([...new Float32Array(tensors.get('b')!.bytes.slice().buffer)]).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(tensors.get('a')?.bytes.byteLength).toBe(4);
+    expect([...new Float32Array(tensors.get('b')!.data.slice().buffer)]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(tensors.get('a')?.data.byteLength).toBe(4);
     expect(new DataView(bytes.buffer).getBigUint64(0, true) % 8n).toBe(0n);
   });
 

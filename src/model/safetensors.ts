@@ -15,7 +15,7 @@ export interface Tensor {
   readonly dtype: Dtype;
   readonly shape: readonly number[];
   /** A view into the file, not a copy; its offset need not be aligned. */
-  readonly bytes: Uint8Array;
+  readonly data: Uint8Array;
 }
 
 /** Where a tensor lies: offsets in bytes from the start of the file. */
@@ -110,7 +110,7 @@ function parseEntry(name: string, value: unknown, file: string, dataStart: numbe
 export function readSafetensors(bytes: Uint8Array, file: string): Safetensors {
   const length = headerLength(bytes, file, bytes.byteLength);
   const { metadata, entries } = parseHeader(bytes.subarray(8, 8 + length), file, bytes.byteLength);
-  const tensors = new Map(entries.map((e) => [e.name, { dtype: e.dtype, shape: e.shape, bytes: bytes.subarray(e.start, e.end) }]));
+  const tensors = new Map(entries.map((e) => [e.name, { dtype: e.dtype, shape: e.shape, data: bytes.subarray(e.start, e.end) }]));
   return { metadata, tensors };
 }
 
