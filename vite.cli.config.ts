@@ -15,7 +15,7 @@ export default defineConfig({
     target: 'esnext',
     assetsInlineLimit: Number.MAX_SAFE_INTEGER,
     rolldownOptions: {
-      input: { train: 'src/cli/train.ts', compare: 'src/cli/compare.ts' },
+      input: { train: 'src/cli/train.ts', compare: 'src/cli/compare.ts', bench: 'tests/bench/deno.ts' },
       output: { entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
     },
   },

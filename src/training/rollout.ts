@@ -97,7 +97,7 @@ export async function rollout(c: StepContext): Promise<void> {
     step: c.record.step,
     adapter: true,
     ...aborting(c.signal),
-    onTokens: ({ done, responses }) => c.report({ phase: 'rollout', done, total: settings.maxTokens, texts: byQuestion(responses.map((tokens) => responseText(policy, tokens))) }),
+    onTokens: ({ done, responses }) => c.report({ phase: 'rollout', done, total: c.prompts.flat().length * n, texts: byQuestion(responses.map((tokens) => responseText(policy, tokens))) }),
   });
   const asRecord = (s: Sampled): ResponseRecord => ({
     text: responseText(policy, s.tokens),

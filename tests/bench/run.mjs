@@ -1,0 +1,54 @@
+// @ts-check
+/**
+ * @file `npm run bench`: the time of each phase of a default step, tokens, dispatches and buffers created, in Chromium and in Deno.
+ *
+ *   npm run bench -- [chromium|deno] [steps]     both and 3 steps unless said otherwise
+ *
+ * Chromium takes the machine's graphics card if it has one; BENCH_ADAPTER=swiftshader takes the processor, as the tests do.
+ */
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+import { build, createServer } from 'vite';
+import { BROWSER_ARGS, findBrowser } from '../../tools/browser.mjs';
+
+const root = resolve(import.meta.dirname, '../..');
+const words = process.argv.slice(2);
+const steps = Number(words.find((w) => /^\d+$/.test(w)) ?? 3);
+const where = words.filter((w) => !/^\d+$/.test(w));
+
+/** @param {string} line */
+const print = (line) => process.stdout.write(`${line}\n`);
+
+async function inChromium() {
+  const server = await createServer({ root, logLevel: 'error', server: { port: 0, host: '127.0.0.1' } });
+  await server.listen();
+  const executablePath = await findBrowser();
+  const swiftshader = process.env['BENCH_ADAPTER'] === 'swiftshader' || process.platform === 'linux';
+  const args = [...BROWSER_ARGS.filter((a) => swiftshader || !a.startsWith('--use-webgpu-adapter')), ...(swiftshader ? [] : ['--enable-gpu'])];
+  const browser = await chromium.launch({ executablePath, args });
+  try {
+    const page = await browser.newPage();
+    page.on('pageerror', (error) => print(error.message));
+    await page.exposeFunction('benchPrint', print);
+    await page.goto(`${server.resolvedUrls?.local[0] ?? ''}tests/bench/index.html`);
+    await page.waitForFunction('typeof globalThis.runBench === "function"');
+    print(`Chromium ${browser.version()}`);
+    await page.evaluate(`runBench(${steps})`);
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+}
+
+async function inDeno() {
+  await build({ root, configFile: resolve(root, 'vite.cli.config.ts'), logLevel: 'warn' });
+  const deno = resolve(root, 'node_modules/deno/bin.cjs');
+  print('\nDeno');
+  const { status } = spawnSync(process.execPath, [deno, 'run', '-A', '--no-lock', 'dist-cli/bench.js', String(steps)], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) process.exitCode = 1;
+}
+
+if (where.length === 0 || where.includes('chromium')) await inChromium();
+if (where.length === 0 || where.includes('deno')) await inDeno();
+process.exit();
