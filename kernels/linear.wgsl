@@ -44,9 +44,9 @@ fn loadXA(row: u32, j: u32) -> f32 {
 
 // Entry (out, j) of the block-diagonal B.
 fn loadB(out: u32, j: u32) -> f32 {
-  let module = select(0u, 1u, out >= START1) + select(0u, 1u, out >= START2);
-  if (out >= OUT || j < module * RANK || j >= (module + 1u) * RANK) { return 0.0; }
-  return b[out * RANK + j - module * RANK];
+  let which = select(0u, 1u, out >= START1) + select(0u, 1u, out >= START2);
+  if (out >= OUT || j < which * RANK || j >= (which + 1u) * RANK) { return 0.0; }
+  return b[out * RANK + j - which * RANK];
 }
 
 @compute @workgroup_size(GROUP_X, GROUP_Y)
