@@ -134,12 +134,13 @@ export interface ForwardOptions {
   readonly temperature: number;
   /** Keep what the backward needs. */
   readonly save: boolean;
+  /** Activations above this many bytes are recomputed layer by layer in the backward. */
+  readonly mostBytes?: number;
 }
 
 /** Where the layers write: keys and values may be one pair per layer (a cache), the rest is shared or kept per layer. */
 type Keep = 'nothing' | 'inputs' | 'all';
 
-/** Activations above this are recomputed layer by layer in the backward. */
 const MOST_ACTIVATION_BYTES = 1.5 * 2 ** 30;
 
 export class Decoder {
@@ -272,7 +273,7 @@ export class Decoder {
 
     const rank = o.lora?.group(0, 'o').rank ?? 0;
     const bytes = 4 * rowCount * count * (this.layerWidth + 7 * rank);
-    const keep: Keep = !o.save ? 'nothing' : bytes <= MOST_ACTIVATION_BYTES ? 'all' : 'inputs';
+    const keep: Keep = !o.save ? 'nothing' : bytes <= (o.mostBytes ?? MOST_ACTIVATION_BYTES) ? 'all' : 'inputs';
     const { layers, last } = this.run(submitter, device, { lora: o.lora, rank, keep, cache: null, neighbours: true });
 
     const normed = arena.words('score.normed', targetCount * hidden);
