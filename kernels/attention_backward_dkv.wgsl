@@ -79,8 +79,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         let at = (row0 + lane) * HEADS + head;
         constants[lane] = vec2f(lse[at], deltas[at]);
       }
-      var scores: array<vec4f, 4>; // [4 keys] of 4 rows
-      var dProbabilities: array<vec4f, 4>;
+      // set to zero in words: naga keeps the last round's values of a loop's variable that has no initial value
+      var scores = array<vec4f, 4>(); // [4 keys] of 4 rows
+      var dProbabilities = array<vec4f, 4>();
       for (var d0 = 0u; d0 < HEAD_DIM; d0 += DEPTH) {
         for (var e = lane; e < TILE * DEPTH; e += LANES) {
           let d = d0 + e % DEPTH;

@@ -77,8 +77,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   for (var part = 0u; part < 2u; part++) {
     let end = bounds[part * 2u + 1u];
     for (var key0 = bounds[part * 2u]; key0 < end; key0 += TILE) {
-      var scores: array<vec4f, 4>;
-      var dProbabilities: array<vec4f, 4>;
+      // set to zero in words: naga keeps the last round's values of a loop's variable that has no initial value
+      var scores = array<vec4f, 4>();
+      var dProbabilities = array<vec4f, 4>();
       for (var d0 = 0u; d0 < HEAD_DIM; d0 += DEPTH) {
         for (var e = lane; e < TILE * DEPTH; e += LANES) {
           let d = d0 + e % DEPTH;

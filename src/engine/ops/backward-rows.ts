@@ -11,25 +11,27 @@ import { weightPrelude, type Matrix } from './linear.ts';
 const CHUNK_FLOATS = 2 ** 22;
 
 /** Tokens of one vocabulary chunk: a multiple of 64 unless it is the whole vocabulary. */
-export function vocabularyChunk(targets: number, vocab: number): number {
-  return Math.min(vocab, Math.max(64, Math.floor(CHUNK_FLOATS / Math.max(1, targets) / 64) * 64));
+export function vocabularyChunk(targets: number, vocab: number, floats = CHUNK_FLOATS): number {
+  return Math.min(vocab, Math.max(64, Math.floor(floats / Math.max(1, targets) / 64) * 64));
 }
 
 /**
- * dh[target, hidden] = ∂/∂h Σ coefficientₜ · log softmax(h·headᵀ/temperature)[tokenₜ], the logits recomputed chunk by chunk with
- * the forward's log-sum-exp. `targets` holds (row, token), `scores` (log-prob, entropy, lse, 0); `dz` has room for
- * count · vocabularyChunk(count, vocab) f32.
+ * dh[target, hidden] = ∂/∂h Σ coefficientₜ · log softmax(h·headᵀ/temperature)[tokenₜ], the logits recomputed with the
+ * forward's log-sum-exp, `chunk` tokens at a time. `targets` holds (row, token), `scores` (log-prob, entropy, lse, 0); `dz` has
+ * room for count · chunk f32.
  */
 export function headBackward(
   gpu: Gpu,
   pass: GPUComputePassEncoder,
-  o: { h: Binding; head: Matrix; targets: Binding; scores: Binding; coefficients: Binding; dz: Binding; dh: Binding; count: number; temperature: number },
+  o: {
+    h: Binding; head: Matrix; targets: Binding; scores: Binding; coefficients: Binding; dz: Binding; dh: Binding;
+    count: number; temperature: number; chunk: number;
+  },
 ): void {
   const { head, count } = o;
   const kernel = gpu.kernel({ name: 'head_backward', source: weightPrelude(head.dtype) + headSource });
-  const size = vocabularyChunk(count, head.out);
-  for (let first = 0; first < head.out; first += size) {
-    const out = Math.min(size, head.out - first);
+  for (let first = 0; first < head.out; first += o.chunk) {
+    const out = Math.min(o.chunk, head.out - first);
     const params = gpu.uniform([count, head.in, first, out, { f: 1 / o.temperature }]);
     gpu.dispatch(pass, kernel, [params, o.h, head.buffer, o.targets, o.scores, o.coefficients, o.dz], [Math.ceil(out / 64), Math.ceil(count / 64)]);
     linearBackwardX(gpu, pass, { dy: o.dz, weight: head, part: { first, out }, dx: o.dh, rows: count, accumulate: first > 0 });
