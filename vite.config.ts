@@ -21,8 +21,8 @@ export default defineConfig(async ({ mode }) => ({
   plugins: [svelte()],
   build: { target: 'es2023', chunkSizeWarningLimit: 1000 },
   worker: { format: 'es' as const },
-  // served and bundled as it is: its wasm is found beside it
-  optimizeDeps: { exclude: ['onnxruntime-web'] },
+  // onnxruntime-web is served as it is: its wasm is found beside it. The others are named, so that no test page is reloaded for one
+  optimizeDeps: { exclude: ['onnxruntime-web'], include: ['@huggingface/jinja', '@huggingface/tokenizers', 'comlink'] },
   test: {
     projects: [
       {

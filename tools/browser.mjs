@@ -11,11 +11,11 @@
  *
  *   node tools/browser.mjs     prints the path of the browser that the tests use
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
 import { aptInstall } from './apt.mjs';
 
 /**
@@ -76,19 +76,21 @@ function candidates() {
 }
 
 /**
- * Starts the browser on an empty page.
+ * Starts the browser and opens an empty page.
  * @param {string} path
- * @returns {string} why it does not start; empty if it does
+ * @returns {Promise<string>} why it does not start; empty if it does
  */
-function whyNot(path) {
-  const profile = mkdtempSync(join(tmpdir(), 'grpo-browser-'));
+async function whyNot(path) {
   try {
-    const flags = ['--headless', '--disable-gpu', `--user-data-dir=${profile}`, '--dump-dom', 'about:blank'];
-    const run = spawnSync(path, [...BROWSER_ARGS, ...flags], { encoding: 'utf8', timeout: 60_000, stdio: ['ignore', 'pipe', 'pipe'] });
-    if (run.status === 0 && run.stdout.includes('<html>')) return '';
-    return run.error?.message || run.stderr.trim().split('\n').slice(-3).join(' ') || `it ended with ${run.status ?? run.signal}`;
-  } finally {
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    const browser = await chromium.launch({ executablePath: path, args: BROWSER_ARGS, timeout: 60_000 });
+    await (await browser.newPage()).evaluate('1');
+    await browser.close();
+    return '';
+  } catch (error) {
+    const lines = String(error)
+      .split('\n')
+      .map((line) => line.trim());
+    return (lines.find((line) => /error while loading|cannot open shared|not found|denied/i.test(line)) ?? lines[0] ?? '').slice(0, 300);
   }
 }
 
@@ -100,22 +102,22 @@ async function packaged() {
   const unpack = () =>
     withEnv({ TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' }, async () => {
       mkdirSync(folder, { recursive: true });
-      const { default: chromium } = await import('@sparticuz/chromium');
-      return chromium.executablePath();
+      const { default: packed } = await import('@sparticuz/chromium');
+      return packed.executablePath();
     });
   let path = await unpack();
   process.env['FONTCONFIG_PATH'] ??= join(folder, 'fonts');
-  let why = whyNot(path);
-  if (why && aptInstall(LIBRARIES)) why = whyNot(path);
+  let why = await whyNot(path);
+  if (why && aptInstall(LIBRARIES)) why = await whyNot(path);
   if (why) {
     // its own copies of the libraries (Amazon Linux's) serve where nothing can be installed; an interrupted unpacking is redone
     process.env['LD_LIBRARY_PATH'] = [join(folder, 'al2023', 'lib'), process.env['LD_LIBRARY_PATH']].filter(Boolean).join(delimiter);
-    why = whyNot(path);
+    why = await whyNot(path);
   }
   if (why) {
     rmSync(folder, { recursive: true, force: true });
     path = await unpack();
-    why = whyNot(path);
+    why = await whyNot(path);
   }
   return { path, why };
 }
@@ -159,7 +161,7 @@ async function search() {
         if (path === CHROME_PATH) tried.push(`CHROME_PATH=${path}: there is no such file`);
         continue;
       }
-      const why = whyNot(path);
+      const why = await whyNot(path);
       if (!why) return (process.env['GRPO_BROWSER_CHECKED'] = path);
       tried.push(`${path}: ${why}`);
     }
