@@ -1,14 +1,25 @@
 /**
  * @file The policy π_θ: a frozen Idefics3 checkpoint with a trainable LoRA adapter, on the GPU. The one class that the
  * trainer, the worker and the command line see of the model; everything below it is an implementation detail.
+ *
+ * Calls that use the GPU wait for each other, so that an inspection in between two phases cannot disturb a step.
  */
+import { GpuError } from '../engine/errors.ts';
 import type { Gpu } from '../engine/gpu.ts';
-import type { CheckpointSource } from './checkpoint.ts';
+import { type CheckpointSource, loadCheckpoint } from './checkpoint.ts';
+import { Decoder } from './decoder.ts';
+import { ModelError } from './errors.ts';
+import { ImageCache } from './image-cache.ts';
+import { PromptBuilder } from './prompt.ts';
+import { sample } from './sampler.ts';
+import { score } from './scorer.ts';
+import { Tokenizer } from './tokenizer.ts';
 import type {
   AdamWOptions, AdapterFiles, AdapterState, GradientOptions, ImageFeatures, LoadProgress, ModelInfo, ModuleNorm, Picture, Prompt,
   RowScores, Sampled, SampleOptions, ScoreOptions,
 } from './types.ts';
 import type { VisionEncoderFactory } from './vision.ts';
+import { destroyDecoder, uploadDecoder } from './weights.ts';
 
 export type * from './types.ts';
 export type { CheckpointSource } from './checkpoint.ts';
@@ -23,44 +34,102 @@ export interface PolicyOptions {
 }
 
 const later = (): never => {
-  throw new Error('The model is not built yet.');
+  throw new GpuError('validation', 'Training is not built yet.', 'Wait for it.');
 };
 
 export class Policy {
-  readonly info: ModelInfo = later();
   /** Id of the token that ends a response. */
-  readonly eos: number = later();
+  readonly eos: number;
+  private readonly gpu: Gpu;
+  private readonly fixedInfo: Omit<ModelInfo, 'loraParameters'>;
+  private readonly tokenizer: Tokenizer;
+  private readonly prompts: PromptBuilder;
+  private readonly images: ImageCache;
+  private readonly decoder: Decoder;
+  private turn: Promise<unknown> = Promise.resolve();
 
-  static load(_gpu: Gpu, _source: CheckpointSource, _options: PolicyOptions): Promise<Policy> {
-    return later();
+  private constructor(o: {
+    gpu: Gpu; info: Omit<ModelInfo, 'loraParameters'>; eos: number; tokenizer: Tokenizer; prompts: PromptBuilder; images: ImageCache; decoder: Decoder;
+  }) {
+    this.gpu = o.gpu;
+    this.fixedInfo = o.info;
+    this.eos = o.eos;
+    this.tokenizer = o.tokenizer;
+    this.prompts = o.prompts;
+    this.images = o.images;
+    this.decoder = o.decoder;
   }
+
+  static async load(gpu: Gpu, source: CheckpointSource, options: PolicyOptions): Promise<Policy> {
+    const { onProgress } = options;
+    const checkpoint = await loadCheckpoint(source, onProgress);
+    const { config } = checkpoint;
+    const tokenizer = new Tokenizer(checkpoint.tokenizer, checkpoint.tokenizerConfig);
+    const eos = config.eosTokenId ?? tokenizer.id('<end_of_utterance>');
+    if (eos === null || eos >= config.text.vocab) throw new ModelError('file', `${source.name} does not say which token ends a response (generation_config.json: eos_token_id).`);
+    const { tokens: imageTokens, size: imageSize } = config.image;
+    const { contextLength, imageTokenId } = config;
+    const prompts = new PromptBuilder({ tokenizer, chatTemplate: checkpoint.chatTemplate, imageTokens, imageTokenId, contextLength });
+
+    const visionBytes = checkpoint.vision.byteLength;
+    onProgress?.({ phase: 'vision', file: 'onnx/vision_encoder.onnx', loaded: 0, total: visionBytes });
+    const vision = await options.vision(gpu, checkpoint.vision, { size: imageSize, tokens: imageTokens, hidden: config.text.hidden });
+    onProgress?.({ phase: 'upload', file: 'model.safetensors', loaded: 0, total: checkpoint.files['model.safetensors'] ?? null });
+    const decoder = new Decoder(gpu, config.text, uploadDecoder(gpu, config.text, checkpoint.tensors, config.tied));
+    gpu.check();
+    const info = {
+      name: source.name,
+      parameters: [...checkpoint.tensors.values()].reduce((sum, t) => sum + t.shape.reduce((a, b) => a * b, 1), 0),
+      layers: config.text.layers, hidden: config.text.hidden, vocab: config.text.vocab, imageTokens, imageSize, contextLength, files: checkpoint.files,
+    };
+    return new Policy({ gpu, info, eos, tokenizer, prompts, images: new ImageCache(gpu, vision, config.image, config.text.hidden), decoder });
+  }
+
+  get info(): ModelInfo {
+    return { ...this.fixedInfo, loraParameters: 0 };
+  }
+
   /** Encodes pictures in one batch; pictures seen before come from a cache. Release each when its prompts are done with. */
-  encodeImages(_pictures: readonly Picture[]): Promise<ImageFeatures[]> {
-    return later();
+  encodeImages(pictures: readonly Picture[]): Promise<ImageFeatures[]> {
+    return this.images.encode(pictures);
   }
+
   /** The chat prompt of one question. Throws ModelError `prompt` when the text cannot be asked. */
-  prompt(_o: { readonly text: string; readonly hint?: string; readonly image: ImageFeatures | null }): Prompt {
-    return later();
+  prompt(o: { readonly text: string; readonly hint?: string; readonly image: ImageFeatures | null }): Prompt {
+    return { ...this.prompts.build(o.text, o.hint ?? '', o.image !== null), image: o.image };
   }
-  decode(_tokens: ArrayLike<number>): string {
-    return later();
+
+  /** The text of a response, without the token that ends it. */
+  decode(tokens: ArrayLike<number>): string {
+    const ids = Array.from(tokens);
+    if (ids.at(-1) === this.eos) ids.pop();
+    return this.tokenizer.decode(ids);
   }
+
   /** The text of each token on its own. */
-  pieces(_tokens: ArrayLike<number>): string[] {
-    return later();
+  pieces(tokens: ArrayLike<number>): string[] {
+    return this.tokenizer.pieces(tokens);
   }
+
   /** Tokens of a text (no template), for responses that were typed by hand. */
-  encode(_text: string): Int32Array {
-    return later();
+  encode(text: string): Int32Array {
+    return this.tokenizer.encode(text);
   }
+
   /** `[prompt][n]` responses. */
-  sample(_o: SampleOptions): Promise<Sampled[][]> {
-    return later();
+  sample(o: SampleOptions): Promise<Sampled[][]> {
+    const longest = Math.max(0, ...o.prompts.map((p) => p.ids.length));
+    if (longest + o.maxTokens > this.fixedInfo.contextLength) {
+      return Promise.reject(new ModelError('prompt', `A prompt of ${longest} tokens and a response of ${o.maxTokens} are over the model's ${this.fixedInfo.contextLength}. Shorten the question or lower max tokens.`));
+    }
+    return this.alone(() => sample(this.decoder, { ...o, lora: null, eos: this.eos }));
   }
+
   /** `[group][response]` scores. */
-  score(_o: ScoreOptions): Promise<RowScores[][]> {
-    return later();
+  score(o: ScoreOptions): Promise<RowScores[][]> {
+    return this.alone(() => score(this.decoder, { ...o, lora: null }));
   }
+
   /** Forward, coefficients, backward; adds to the gradient. Splits into chunks of whole groups itself. */
   accumulateGradient(_o: GradientOptions): Promise<void> {
     return later();
@@ -85,7 +154,7 @@ export class Policy {
   resetAdapter(_o: { readonly seed: number; readonly rank: number; readonly alpha: number }): void {
     later();
   }
-  moduleNorms(_since?: AdapterState): Promise<ModuleNorm[]> {
+  moduleNorms(): Promise<ModuleNorm[]> {
     return later();
   }
   exportAdapter(): Promise<AdapterFiles> {
@@ -95,7 +164,17 @@ export class Policy {
   importAdapter(_files: AdapterFiles): void {
     later();
   }
+
   destroy(): void {
-    later();
+    void this.images.destroy();
+    this.decoder.destroy();
+    destroyDecoder(this.decoder.weights);
+  }
+
+  /** Runs `work` after whatever is running. */
+  private alone<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.turn.then(work);
+    this.turn = run.catch(() => undefined);
+    return run;
   }
 }

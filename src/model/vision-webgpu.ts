@@ -10,11 +10,11 @@ import { checkFeatures, openSession, PICTURES_PER_RUN, visionFeeds } from './vis
 export const webgpuVision: VisionEncoderFactory = async (gpu, onnx, shape) => {
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1; // threads would need cross-origin isolation, and the work is on the GPU
-  ort.env.logLevel = 'error'; // not a word about the few shape operators that run on the CPU
   const session = await openSession(() =>
     ort.InferenceSession.create(onnx, {
       executionProviders: [{ name: 'webgpu', device: gpu.device }],
       preferredOutputLocation: 'gpu-buffer',
+      logSeverityLevel: 3, // errors only: not a word about the few shape operators that run on the CPU
     }),
   );
   const { device } = gpu;

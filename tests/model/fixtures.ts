@@ -59,3 +59,15 @@ export function maxDifference(a: ArrayLike<number>, b: ArrayLike<number>): numbe
   }
   return most;
 }
+
+/** Largest difference, in parts of the largest value of `want`. */
+export function relative(got: ArrayLike<number>, want: ArrayLike<number>): number {
+  return maxDifference(got, want) / Math.max(...Array.from(want, Math.abs), 1e-30);
+}
+
+/** log-softmax, in float64. */
+export function logSoftmax(logits: ArrayLike<number>): Float64Array {
+  const most = Math.max(...Array.from(logits));
+  const sum = Array.from(logits).reduce((total, x) => total + Math.exp(x - most), 0);
+  return Float64Array.from(logits, (x) => x - most - Math.log(sum));
+}

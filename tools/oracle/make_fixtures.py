@@ -5,6 +5,7 @@
 Everything is float32; the tests' tolerances leave room for another order of sums.
 """
 
+import hashlib
 import json
 import os
 
@@ -120,11 +121,18 @@ def reference_gradient(model, processor, questions):
     return out
 
 
+def fingerprints() -> dict:
+    """So that a test can say that the fixtures belong to another pico."""
+    files = ["model.safetensors", "onnx/vision_encoder.onnx", "tokenizer.json"]
+    return {name: hashlib.sha256(open(os.path.join(MODEL, name), "rb").read()).hexdigest() for name in files}
+
+
 def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model, processor = load_model()
     questions = load_questions()
+    write_fixture("pico.json", fingerprints())
     write_fixture("prompts.json", reference_prompts(model, processor, questions))
     write_fixture("tokenizer.json", reference_tokenizer(processor))
     write_fixture("images.json", reference_images(processor))
