@@ -15,5 +15,5 @@ export type {
   VariantRecord,
 } from '../training/record.ts';
 export type { NumberSetting, Setting, Settings } from '../training/settings.ts';
-export type { Answer, Answers, DecodedPicture, LoadProgress, ModelInfo, OwnQuestion, Problem, Work } from '../worker/protocol.ts';
+export type { Answers, DecodedPicture, LoadProgress, ModelInfo, OwnQuestion, Problem, Progress, RunState } from '../worker/protocol.ts';
 export { DEFAULTS, PHASES, PRESETS, SETTINGS } from '../worker/protocol.ts';

@@ -2,13 +2,18 @@
  * @file What passes between the page and the worker: the service's methods, its events, and problems as plain data.
  * The page knows the trainer's records and settings from here.
  */
-import type { AdapterFiles, AdapterState, LoadProgress, ModelInfo } from '../model/types.ts';
-import type { PictureData, StepRecord } from '../training/record.ts';
+import type { AdapterFiles, LoadProgress, ModelInfo } from '../model/types.ts';
+import type { PictureData, ResponseRecord, StepRecord } from '../training/record.ts';
+import type { Progress } from '../training/rollout.ts';
 import type { Settings } from '../training/settings.ts';
+import type { RunState } from '../training/trainer.ts';
 
+export { readJsonl, toJson } from '../training/jsonl.ts';
 export { PHASES } from '../training/record.ts';
 export { DEFAULTS, PRESETS, SETTINGS, settingsProblems } from '../training/settings.ts';
-export type { AdapterFiles, AdapterState, LoadProgress, ModelInfo } from '../model/types.ts';
+export type { AdapterFiles, LoadProgress, ModelInfo } from '../model/types.ts';
+export type { Progress } from '../training/rollout.ts';
+export type { RunState } from '../training/trainer.ts';
 
 export type ProblemKind =
   | 'no-webgpu'
@@ -17,104 +22,82 @@ export type ProblemKind =
   | 'out-of-memory'
   | 'validation'
   | 'not-finite'
-  | 'file' // a checkpoint that is missing, cut off or malformed
+  | 'file' // a checkpoint that is missing, cut off, malformed or not supported
   | 'settings'
   | 'question'
   | 'picture'
   | 'aborted'
   | 'unexpected';
 
-/** An error as it crosses to the page. */
+/** An error as it crosses to the page: what happened, and what the person there can do (may be part of the message). */
 export interface Problem {
   readonly kind: ProblemKind;
-  /** What happened. */
   readonly message: string;
-  /** What the person at the page can do. */
   readonly advice: string;
 }
 
 export type Reply<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
-/** Everything needed to go on from the end of a step, on another device or in another worker. */
-export interface Checkpoint {
-  /** Steps finished. */
-  readonly step: number;
-  readonly adapter: AdapterState;
-}
-
 /** A question of the visitor's own. */
 export interface OwnQuestion {
   readonly picture: PictureData;
   readonly text: string;
-  /** The right answer, if the visitor knows it; needed to train on it. */
+  /** The right answer, if the visitor knows it; without one nothing can be learned from it. */
   readonly answer: string | null;
 }
 
-/** A response to a question of one's own, sampled greedily. */
-export interface Answer {
-  readonly text: string;
-  readonly pieces: readonly string[];
-  readonly logProbs: Float32Array;
-  readonly entropies: Float32Array;
-  readonly finish: 'stop' | 'length';
-}
-
+/** The same question, greedily: with the adapter off (before training) and on (now). */
 export interface Answers {
-  /** Adapter off: the model before training. */
-  readonly before: Answer;
-  /** Adapter on: the model as it is now. */
-  readonly after: Answer;
+  readonly before: ResponseRecord;
+  readonly after: ResponseRecord;
 }
 
 /** A visitor's file, brought to the size that the model sees. */
 export interface DecodedPicture {
   readonly picture: PictureData;
-  /** Size of the file's picture. */
+  /** Size of the picture in the file. */
   readonly width: number;
   readonly height: number;
 }
 
-export type Work = 'loading' | 'stepping' | 'asking' | 'exporting';
-
 export type WorkerEvent =
   | { readonly type: 'load'; readonly progress: LoadProgress }
-  /** Responses while they are sampled: `texts[q][j][i]`. */
-  | { readonly type: 'tokens'; readonly done: number; readonly total: number; readonly texts: readonly (readonly (readonly string[])[])[] }
+  | { readonly type: 'progress'; readonly progress: Progress }
   | { readonly type: 'phase'; readonly record: StepRecord }
-  | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
-  | { readonly type: 'work'; readonly work: Work | null }
-  /** The device is gone; the next call must be a restart. */
+  /** After each finished step: all that is needed to go on from there, on another device or in another worker. */
+  | { readonly type: 'checkpoint'; readonly state: RunState }
+  | { readonly type: 'asked'; readonly which: keyof Answers; readonly text: string }
+  /** The device is gone; only a new worker can go on. */
   | { readonly type: 'lost'; readonly problem: Problem };
 
 export interface LoadOptions {
-  /** Where the model's folder and the data lie, ends in a slash. */
+  /** The site's root, where models/ and data/ lie; ends in a slash. */
   readonly base: string;
-  readonly model: string;
   readonly settings: Settings;
   /** To go on from; null starts a fresh adapter. */
-  readonly checkpoint: Checkpoint | null;
+  readonly state: RunState | null;
 }
 
-/** The worker's methods. Calls run one after the other; `abort` and `pause` overtake. */
+/** The worker's methods. Calls run one after the other; `pause`, `abort`, `decodePicture` and `destroyDevice` overtake. */
 export interface Service {
   load(options: LoadOptions): Promise<Reply<ModelInfo>>;
-  /** New settings, a fresh adapter, step 0. */
+  /** From the next step on. A begun step is given up; a new rank or alpha starts a new adapter. */
   configure(settings: Settings): Promise<Reply<null>>;
+  /** A fresh adapter, step 0. */
+  reset(): Promise<Reply<null>>;
   /** One phase; the record comes as an event. */
   advance(): Promise<Reply<null>>;
   /** So many steps to their end (what is left of a begun one counts as one), or until `pause`. */
   run(steps: number): Promise<Reply<null>>;
-  /** The step at hand is finished first. */
+  /** `run` stops after the phase at hand. */
   pause(): Promise<void>;
-  /** The step at hand is given up: the adapter is the one from before it. */
+  /** The begun step is given up: the adapter is the one from before it. */
   abort(): Promise<void>;
   ask(question: OwnQuestion, maxTokens: number): Promise<Reply<Answers>>;
-  /** From the next step on, its first question is this one; null goes back to the tasks. */
+  /** From the next step on its first question is this one; null goes back to the tasks. */
   trainOn(question: OwnQuestion | null): Promise<Reply<null>>;
   decodePicture(file: Blob): Promise<Reply<DecodedPicture>>;
   exportAdapter(): Promise<Reply<AdapterFiles>>;
-  /** Parameters of the adapter as they are, for tests that compare. */
-  readAdapter(): Promise<Reply<AdapterState>>;
-  /** Destroys the device, as a driver reset would. */
+  /** Destroys the device, as a driver reset would: to see that nothing is lost with it. */
   destroyDevice(): Promise<void>;
 }
