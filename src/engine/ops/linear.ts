@@ -3,6 +3,8 @@
  * LoRA: Hu et al. 2021, h = W·x + (alpha/r)·B·A·x; modules that share an input are one fused product.
  */
 import linearSource from '../../../kernels/linear.wgsl?raw';
+import largeSource from '../../../kernels/linear_large.wgsl?raw';
+import tilesSource from '../../../kernels/linear_tiles.wgsl?raw';
 import bf16Source from '../../../kernels/weights_bf16.wgsl?raw';
 import f32Source from '../../../kernels/weights_f32.wgsl?raw';
 import type { Binding, Gpu } from '../gpu.ts';
@@ -37,6 +39,9 @@ function threads(n: number): number {
   return n <= 16 ? 4 : n <= 32 ? 8 : 16;
 }
 
+/** From here on 8×8 elements a thread pay, eight threads along either side: tiles of 64×64. */
+const LARGE = { rows: 40, out: 64 };
+
 /** y[rows, out] = x[rows, in]·Wᵀ (+ low rank) (+ residual [rows, out], a buffer other than y). */
 export function linear(
   gpu: Gpu,
@@ -44,11 +49,13 @@ export function linear(
   o: { x: Binding; weight: Matrix; y: Binding; rows: number; lora?: LowRank | null; residual?: Binding | null },
 ): void {
   const { x, weight, y, rows, lora, residual } = o;
-  const groupX = threads(weight.out);
-  const groupY = threads(rows);
+  const large = rows >= LARGE.rows && weight.out >= LARGE.out;
+  const groupX = large ? 8 : threads(weight.out);
+  const groupY = large ? 8 : threads(rows);
+  const each = large ? 8 : 4;
   const kernel = gpu.kernel({
-    name: 'linear',
-    source: weightPrelude(weight.dtype) + linearSource,
+    name: large ? 'linear_large' : 'linear',
+    source: weightPrelude(weight.dtype) + tilesSource + (large ? largeSource : linearSource),
     constants: {
       IN: weight.in, OUT: weight.out, GROUP_X: groupX, GROUP_Y: groupY, RESIDUAL: residual ? 1 : 0, RANK: lora?.rank ?? 0,
       MODULES: lora?.starts.length ?? 1, START1: lora?.starts[1] ?? 0xffffffff, START2: lora?.starts[2] ?? 0xffffffff,
@@ -58,6 +65,6 @@ export function linear(
     pass,
     kernel,
     [gpu.uniform([rows, { f: lora?.scale ?? 0 }]), x, weight.buffer, y, residual ?? x, lora?.xa ?? x, lora?.b ?? x],
-    [Math.ceil(weight.out / (4 * groupX)), Math.ceil(rows / (4 * groupY))],
+    [Math.ceil(weight.out / (each * groupX)), Math.ceil(rows / (each * groupY))],
   );
 }
