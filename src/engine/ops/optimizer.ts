@@ -3,6 +3,9 @@ import adamwSource from '../../../kernels/adamw.wgsl?raw';
 import normSource from '../../../kernels/grad_norm.wgsl?raw';
 import type { Binding, Gpu } from '../gpu.ts';
 
+/** Stands for “no clipping”: infinity is not portable in WGSL. */
+const LARGEST_NORM = 1e30;
+
 /** Workgroups, and so partial sums, of the norm. */
 export const NORM_SUMS = 128;
 
@@ -36,7 +39,7 @@ export function adamw(
   const kernel = gpu.kernel({ name: 'adamw', source: adamwSource });
   const params = gpu.uniform([
     o.count, { f: beta1 }, { f: beta2 }, { f: epsilon }, { f: 1 - learningRate * weightDecay },
-    { f: learningRate / (1 - beta1 ** step) }, { f: 1 / Math.sqrt(1 - beta2 ** step) }, { f: maxGradNorm },
+    { f: learningRate / (1 - beta1 ** step) }, { f: 1 / Math.sqrt(1 - beta2 ** step) }, { f: Math.min(maxGradNorm, LARGEST_NORM) },
   ]);
   gpu.dispatch(pass, kernel, [params, o.norm, o.gradient, o.weights, o.m, o.v], [Math.ceil(o.count / 256)]);
 }
