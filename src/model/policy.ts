@@ -4,12 +4,15 @@
  *
  * Calls that use the GPU wait for each other, so that an inspection in between two phases cannot disturb a step.
  */
-import { GpuError } from '../engine/errors.ts';
 import type { Gpu } from '../engine/gpu.ts';
+import { AdamW } from './adamw.ts';
 import { type CheckpointSource, loadCheckpoint } from './checkpoint.ts';
 import { Decoder } from './decoder.ts';
 import { ModelError } from './errors.ts';
+import { accumulateGradient, Backward } from './gradient.ts';
 import { ImageCache } from './image-cache.ts';
+import { Lora, loraLayout, type LoraOptions, moduleNorms } from './lora.ts';
+import { readAdapterConfig, readAdapterWeights, writeAdapterFiles } from './peft.ts';
 import { PromptBuilder } from './prompt.ts';
 import { sample } from './sampler.ts';
 import { score } from './scorer.ts';
@@ -25,17 +28,17 @@ export type * from './types.ts';
 export type { CheckpointSource } from './checkpoint.ts';
 export type { VisionEncoderFactory } from './vision.ts';
 
-export interface PolicyOptions {
-  readonly rank: number;
-  readonly alpha: number;
-  readonly seed: number;
+export interface PolicyOptions extends LoraOptions {
   readonly vision: VisionEncoderFactory;
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
-const later = (): never => {
-  throw new GpuError('validation', 'Training is not built yet.', 'Wait for it.');
-};
+/** What is made anew when the rank changes. */
+interface Adapter {
+  readonly lora: Lora;
+  readonly optimizer: AdamW;
+  readonly backward: Backward;
+}
 
 export class Policy {
   /** Id of the token that ends a response. */
@@ -46,10 +49,12 @@ export class Policy {
   private readonly prompts: PromptBuilder;
   private readonly images: ImageCache;
   private readonly decoder: Decoder;
+  private adapter: Adapter;
   private turn: Promise<unknown> = Promise.resolve();
 
   private constructor(o: {
     gpu: Gpu; info: Omit<ModelInfo, 'loraParameters'>; eos: number; tokenizer: Tokenizer; prompts: PromptBuilder; images: ImageCache; decoder: Decoder;
+    lora: LoraOptions;
   }) {
     this.gpu = o.gpu;
     this.fixedInfo = o.info;
@@ -58,6 +63,7 @@ export class Policy {
     this.prompts = o.prompts;
     this.images = o.images;
     this.decoder = o.decoder;
+    this.adapter = this.newAdapter(o.lora);
   }
 
   static async load(gpu: Gpu, source: CheckpointSource, options: PolicyOptions): Promise<Policy> {
@@ -82,11 +88,11 @@ export class Policy {
       parameters: [...checkpoint.tensors.values()].reduce((sum, t) => sum + t.shape.reduce((a, b) => a * b, 1), 0),
       layers: config.text.layers, hidden: config.text.hidden, vocab: config.text.vocab, imageTokens, imageSize, contextLength, files: checkpoint.files,
     };
-    return new Policy({ gpu, info, eos, tokenizer, prompts, images: new ImageCache(gpu, vision, config.image, config.text.hidden), decoder });
+    return new Policy({ gpu, info, eos, tokenizer, prompts, images: new ImageCache(gpu, vision, config.image, config.text.hidden), decoder, lora: options });
   }
 
   get info(): ModelInfo {
-    return { ...this.fixedInfo, loraParameters: 0 };
+    return { ...this.fixedInfo, loraParameters: this.adapter.lora.layout.parameters };
   }
 
   /** Encodes pictures in one batch; pictures seen before come from a cache. Release each when its prompts are done with. */
@@ -122,53 +128,76 @@ export class Policy {
     if (longest + o.maxTokens > this.fixedInfo.contextLength) {
       return Promise.reject(new ModelError('prompt', `A prompt of ${longest} tokens and a response of ${o.maxTokens} are over the model's ${this.fixedInfo.contextLength}. Shorten the question or lower max tokens.`));
     }
-    return this.alone(() => sample(this.decoder, { ...o, lora: null, eos: this.eos }));
+    return this.alone(() => sample(this.decoder, { ...o, lora: o.adapter ? this.adapter.lora : null, eos: this.eos }));
   }
 
   /** `[group][response]` scores. */
   score(o: ScoreOptions): Promise<RowScores[][]> {
-    return this.alone(() => score(this.decoder, { ...o, lora: null }));
+    return this.alone(() => score(this.decoder, { ...o, lora: o.adapter ? this.adapter.lora : null }));
   }
 
   /** Forward, coefficients, backward; adds to the gradient. Splits into chunks of whole groups itself. */
-  accumulateGradient(_o: GradientOptions): Promise<void> {
-    return later();
+  accumulateGradient(o: GradientOptions): Promise<void> {
+    return this.alone(() => accumulateGradient(this.decoder, this.adapter.backward, this.adapter.lora, o));
   }
+
   zeroGradient(): void {
-    later();
+    this.adapter.lora.zeroGradient();
   }
+
   readGradient(): Promise<Float32Array> {
-    return later();
+    return this.alone(() => this.adapter.lora.readGradient());
   }
+
   /** One AdamW update. A gradient that is not finite throws GpuError `not-finite` and leaves everything as it was. */
-  adamw(_o: AdamWOptions): Promise<{ gradNorm: number; gradScale: number }> {
-    return later();
+  adamw(o: AdamWOptions): Promise<{ gradNorm: number; gradScale: number }> {
+    return this.alone(() => this.adapter.optimizer.update(o));
   }
+
   readAdapter(): Promise<AdapterState> {
-    return later();
+    return this.alone(() => this.adapter.optimizer.read());
   }
-  writeAdapter(_state: AdapterState): void {
-    later();
+
+  writeAdapter(state: AdapterState): void {
+    this.adapter.optimizer.write(state);
   }
+
   /** A fresh adapter (B = 0); rank and alpha may change. */
-  resetAdapter(_o: { readonly seed: number; readonly rank: number; readonly alpha: number }): void {
-    later();
+  resetAdapter(o: LoraOptions): void {
+    const old = this.adapter;
+    this.adapter = this.newAdapter(o);
+    for (const part of [old.backward, old.optimizer, old.lora]) part.destroy();
   }
-  moduleNorms(): Promise<ModuleNorm[]> {
-    return later();
+
+  /** The size of every module's change, and how far it moved since an earlier state of the same adapter. */
+  async moduleNorms(since?: AdapterState): Promise<ModuleNorm[]> {
+    const { lora } = this.adapter;
+    return moduleNorms(lora.layout, (await this.readAdapter()).params, lora.scale, since?.params);
   }
-  exportAdapter(): Promise<AdapterFiles> {
-    return later();
+
+  async exportAdapter(): Promise<AdapterFiles> {
+    const { layout, alpha } = this.adapter.lora;
+    return writeAdapterFiles({ layout, params: (await this.readAdapter()).params, alpha, baseModel: this.fixedInfo.name });
   }
+
   /** Takes the weights of a PEFT adapter (its rank and alpha too); AdamW starts anew. Throws ModelError on what does not fit. */
-  importAdapter(_files: AdapterFiles): void {
-    later();
+  importAdapter(files: AdapterFiles): void {
+    const { rank, alpha } = readAdapterConfig(files['adapter_config.json']);
+    const params = readAdapterWeights(files['adapter_model.safetensors'], loraLayout(this.decoder.config, rank));
+    this.resetAdapter({ rank, alpha, seed: 0 });
+    const zeros = new Float32Array(params.length);
+    this.writeAdapter({ params, m: zeros, v: zeros, step: 0 });
   }
 
   destroy(): void {
     void this.images.destroy();
-    this.decoder.destroy();
+    for (const part of [this.adapter.backward, this.adapter.optimizer, this.adapter.lora, this.decoder]) part.destroy();
     destroyDecoder(this.decoder.weights);
+  }
+
+  private newAdapter(o: LoraOptions): Adapter {
+    const lora = new Lora(this.gpu, this.decoder.config, o);
+    return { lora, optimizer: new AdamW(this.gpu, lora), backward: new Backward(this.decoder, lora) };
   }
 
   /** Runs `work` after whatever is running. */
