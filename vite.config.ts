@@ -19,8 +19,8 @@ export default defineConfig(async ({ mode }) => ({
   // so that the built site can lie in any folder of any host
   base: './',
   plugins: [svelte()],
-  build: { target: 'es2023', chunkSizeWarningLimit: 1000 },
-  worker: { format: 'es' as const },
+  build: { target: 'es2023', chunkSizeWarningLimit: 1000, rolldownOptions: { checks: { bundlerTimings: false } } },
+  worker: { format: 'es' as const, rolldownOptions: { checks: { bundlerTimings: false } } },
   // onnxruntime-web is served as it is: its wasm is found beside it. The others are named, so that no test page is reloaded for one
   optimizeDeps: { exclude: ['onnxruntime-web'], include: ['@huggingface/jinja', '@huggingface/tokenizers', 'comlink'] },
   test: {

@@ -51,7 +51,7 @@ await build({
     minify: false,
     target: 'esnext',
     assetsInlineLimit: Number.MAX_SAFE_INTEGER,
-    rolldownOptions: { output: { entryFileNames: 'main.mjs', chunkFileNames: '[name]-[hash].mjs' } },
+    rolldownOptions: { checks: { bundlerTimings: false }, output: { entryFileNames: 'main.mjs', chunkFileNames: '[name]-[hash].mjs' } },
   },
 });
 
