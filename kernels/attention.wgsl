@@ -1,17 +1,21 @@
 // Softmax attention over (prefix ∪ own) keys with an online softmax (FlashAttention, Dao et al. 2022), grouped queries (GQA).
-// A workgroup takes ROWS neighbouring rows and the HEADS/KV_HEADS query heads that share one key head: M queries. Keys come in
-// tiles of KEYS; the range of keys is the hull over the rows, first of the prefixes, then of the own parts, and each query masks.
-// Groups (⌈rows/ROWS⌉, KV_HEADS). Keeps lse = log Σ exp(q·k/√d) for the backward. Prelude: rows.
+// Groups (⌈rows/ROWS⌉, KV_HEADS): a workgroup takes ROWS neighbouring rows and the query heads that share one key head, M queries
+// in all, in fours. Keys come in tiles of KEYS; the range of keys is the hull over the rows, first of the prefixes, then of the own
+// parts, and each query masks. Keeps lse = log Σ exp(q·k/√d) for the backward. Prelude: rows.
+//
+// A lane has two tasks. As scorer it owns queries 4·m4 … +3 and the keys `pair` and `pair + KEYS/2` of a tile; as summer it owns
+// queries 4·m4 … +3 and four of the head's dimensions, with the running sums in registers. M4·KEYS/2 ≤ 64 and M4·D4 ≤ 64.
 override HEADS: u32;
 override KV_HEADS: u32;
 override HEAD_DIM: u32;
 override ROWS: u32;
-override KEYS: u32;
+override KEYS: u32; // even
 override SCALE: f32; // 1/√HEAD_DIM
-override M: u32; // ROWS·HEADS/KV_HEADS
-override Q_SIZE: u32; // M·HEAD_DIM
-override K_SIZE: u32; // KEYS·(HEAD_DIM + 1)
-override S_SIZE: u32; // M·KEYS
+override M4: u32; // ⌈ROWS·HEADS/KV_HEADS / 4⌉
+override D4: u32; // ⌈HEAD_DIM/4⌉
+override Q_SIZE: u32; // 4·M4·D4
+override K_SIZE: u32; // KEYS·(D4 + 1)
+override P_SIZE: u32; // KEYS·M4
 
 struct Params { rows: u32 }
 
@@ -25,111 +29,181 @@ struct Params { rows: u32 }
 
 const LANES = 64u;
 const NOTHING = -1e30;
-var<workgroup> qTile: array<f32, Q_SIZE>;
-var<workgroup> oTile: array<f32, Q_SIZE>;
-var<workgroup> kTile: array<f32, K_SIZE>; // the keys, then the values of the same tile
-var<workgroup> sTile: array<f32, S_SIZE>; // scores, then probabilities (unnormalised)
-var<workgroup> top: array<f32, M>; // running maximum
-var<workgroup> sum: array<f32, M>; // running Σ exp(s − top)
-var<workgroup> shrink: array<f32, M>; // exp(old top − new top)
+var<workgroup> qTile: array<vec4f, Q_SIZE>; // [4·M4][D4], scaled
+var<workgroup> kTile: array<vec4f, K_SIZE>; // [KEYS][D4 + 1]: the keys, then the values of the same tile
+var<workgroup> pTile: array<vec4f, P_SIZE>; // [KEYS][M4] of four queries: exp(score − top)
+var<workgroup> peaks: array<vec4f, LANES>; // each scorer's maximum
+var<workgroup> shrink: array<vec4f, LANES>; // [M4]: exp(old top − new top); at the end the top
+
+fn loadK(at: u32, d: u32) -> f32 {
+  if (d >= HEAD_DIM) { return 0.0; }
+  return k[at + d];
+}
+
+fn loadV(at: u32, d: u32) -> f32 {
+  if (d >= HEAD_DIM) { return 0.0; }
+  return v[at + d];
+}
+
+fn loadQ(at: u32, d: u32) -> f32 {
+  if (d >= HEAD_DIM) { return 0.0; }
+  return SCALE * q[at + d];
+}
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let first = group.x * ROWS;
   let count = min(ROWS, params.rows - first);
   let kvHead = group.y;
-  let shared_heads = HEADS / KV_HEADS;
+  let perKey = HEADS / KV_HEADS;
   let width = KV_HEADS * HEAD_DIM;
 
   for (var i = lane; i < Q_SIZE; i += LANES) {
-    let m = i / HEAD_DIM;
-    let row = m / shared_heads;
-    oTile[i] = 0.0;
-    qTile[i] = 0.0;
+    let m = i / D4;
+    let row = m / perKey;
+    let d = i % D4 * 4u;
+    var value = vec4f();
     if (row < count) {
-      let head = kvHead * shared_heads + m % shared_heads;
-      qTile[i] = SCALE * q[((first + row) * HEADS + head) * HEAD_DIM + i % HEAD_DIM];
+      let at = ((first + row) * HEADS + kvHead * perKey + m % perKey) * HEAD_DIM;
+      value = vec4f(loadQ(at, d), loadQ(at, d + 1u), loadQ(at, d + 2u), loadQ(at, d + 3u));
     }
-  }
-  for (var m = lane; m < M; m += LANES) {
-    top[m] = NOTHING;
-    sum[m] = 0.0;
+    qTile[i] = value;
   }
 
-  var starts = vec2u(0xffffffffu);
-  var ends = vec2u(0u);
-  for (var r = 0u; r < count; r++) {
-    let row = rows[first + r];
-    if (row.prefixLength > 0u) {
-      starts.x = min(starts.x, row.prefixStart);
-      ends.x = max(ends.x, row.prefixStart + row.prefixLength);
-    }
-    starts.y = min(starts.y, row.ownStart);
-    ends.y = max(ends.y, row.ownEnd);
-  }
+  let pairs = KEYS / 2u;
+  let pair = lane % pairs;
+  let score4 = min(lane / pairs, M4 - 1u);
+  let scores = lane < M4 * pairs;
+  let sum4 = min(lane / D4, M4 - 1u);
+  let column = lane % D4;
+  var top = vec4f(NOTHING);
+  var total = vec4f(); // Σ exp(score − top) of the summer's four queries
+  var o0 = vec4f();
+  var o1 = vec4f();
+  var o2 = vec4f();
+  var o3 = vec4f();
 
   for (var part = 0u; part < 2u; part++) {
-    for (var key0 = starts[part]; key0 < ends[part]; key0 += KEYS) {
-      let keys = min(KEYS, ends[part] - key0);
-      workgroupBarrier();
-      for (var i = lane; i < keys * HEAD_DIM; i += LANES) {
-        kTile[i / HEAD_DIM * (HEAD_DIM + 1u) + i % HEAD_DIM] = k[(key0 + i / HEAD_DIM) * width + kvHead * HEAD_DIM + i % HEAD_DIM];
+    var start = 0xffffffffu;
+    var end = 0u;
+    for (var r = 0u; r < count; r++) {
+      if (part == 1u) {
+        start = min(start, rows[first + r].ownStart);
+        end = max(end, rows[first + r].ownEnd);
+      } else if (rows[first + r].prefixLength > 0u) {
+        start = min(start, rows[first + r].prefixStart);
+        end = max(end, rows[first + r].prefixStart + rows[first + r].prefixLength);
       }
-      workgroupBarrier();
-      for (var i = lane; i < S_SIZE; i += LANES) {
-        let m = i / KEYS;
-        let key = i % KEYS;
-        let row = rows[first + min(m / shared_heads, count - 1u)];
-        var low = row.ownStart;
-        var high = row.ownEnd;
-        if (part == 0u) {
-          low = row.prefixStart;
-          high = row.prefixStart + row.prefixLength;
+    }
+    // the scorer's four queries see [low, high); none of them beyond the last row
+    var low = vec4u(0xffffffffu);
+    var high = vec4u(0u);
+    for (var c = 0u; c < 4u; c++) {
+      let r = (score4 * 4u + c) / perKey;
+      if (r < count) {
+        if (part == 1u) {
+          low[c] = rows[first + r].ownStart;
+          high[c] = rows[first + r].ownEnd;
+        } else {
+          low[c] = rows[first + r].prefixStart;
+          high[c] = rows[first + r].prefixStart + rows[first + r].prefixLength;
         }
-        var score = NOTHING;
-        if (key < keys && key0 + key >= low && key0 + key < high) {
-          score = 0.0;
-          for (var d = 0u; d < HEAD_DIM; d++) { score += qTile[m * HEAD_DIM + d] * kTile[key * (HEAD_DIM + 1u) + d]; }
+      }
+    }
+
+    for (var key0 = start; key0 < end; key0 += KEYS) {
+      let keys = min(KEYS, end - key0);
+      workgroupBarrier();
+      for (var i = lane; i < KEYS * D4; i += LANES) {
+        let key = i / D4;
+        let d = i % D4 * 4u;
+        var value = vec4f();
+        if (key < keys) {
+          let at = (key0 + key) * width + kvHead * HEAD_DIM;
+          value = vec4f(loadK(at, d), loadK(at, d + 1u), loadK(at, d + 2u), loadK(at, d + 3u));
         }
-        sTile[i] = score;
+        kTile[key * (D4 + 1u) + i % D4] = value;
       }
       workgroupBarrier();
-      for (var m = lane; m < M; m += LANES) {
-        var peak = top[m];
-        for (var key = 0u; key < keys; key++) { peak = max(peak, sTile[m * KEYS + key]); }
-        let factor = exp(top[m] - peak);
-        var total = sum[m] * factor;
-        for (var key = 0u; key < keys; key++) {
-          let score = sTile[m * KEYS + key];
-          let p = select(0.0, exp(score - peak), score > NOTHING);
-          sTile[m * KEYS + key] = p;
-          total += p;
+
+      var s0 = vec4f();
+      var s1 = vec4f();
+      if (scores) {
+        for (var d = 0u; d < D4; d++) {
+          let k0 = kTile[pair * (D4 + 1u) + d];
+          let k1 = kTile[(pair + pairs) * (D4 + 1u) + d];
+          let q0 = qTile[(score4 * 4u) * D4 + d];
+          let q1 = qTile[(score4 * 4u + 1u) * D4 + d];
+          let q2 = qTile[(score4 * 4u + 2u) * D4 + d];
+          let q3 = qTile[(score4 * 4u + 3u) * D4 + d];
+          s0 += vec4f(dot(q0, k0), dot(q1, k0), dot(q2, k0), dot(q3, k0));
+          s1 += vec4f(dot(q0, k1), dot(q1, k1), dot(q2, k1), dot(q3, k1));
         }
-        top[m] = peak;
-        sum[m] = total;
-        shrink[m] = factor;
-      }
-      for (var i = lane; i < keys * HEAD_DIM; i += LANES) {
-        kTile[i / HEAD_DIM * (HEAD_DIM + 1u) + i % HEAD_DIM] = v[(key0 + i / HEAD_DIM) * width + kvHead * HEAD_DIM + i % HEAD_DIM];
+        let key = vec4u(key0 + pair);
+        s0 = select(vec4f(NOTHING), s0, (key >= low) & (key < high));
+        s1 = select(vec4f(NOTHING), s1, (key + pairs >= low) & (key + pairs < high));
+        peaks[lane] = max(s0, s1);
       }
       workgroupBarrier();
-      for (var i = lane; i < Q_SIZE; i += LANES) {
-        let m = i / HEAD_DIM;
-        var total = oTile[i] * shrink[m];
-        for (var key = 0u; key < keys; key++) { total += sTile[m * KEYS + key] * kTile[key * (HEAD_DIM + 1u) + i % HEAD_DIM]; }
-        oTile[i] = total;
+
+      if (scores) {
+        var peak = top;
+        for (var i = 0u; i < pairs; i++) { peak = max(peak, peaks[score4 * pairs + i]); }
+        // where nothing is seen yet the peak is NOTHING, and exp(0) must not count
+        pTile[pair * M4 + score4] = select(vec4f(), exp(s0 - peak), s0 > vec4f(NOTHING));
+        pTile[(pair + pairs) * M4 + score4] = select(vec4f(), exp(s1 - peak), s1 > vec4f(NOTHING));
+        if (pair == 0u) { shrink[score4] = exp(top - peak); }
+        top = peak;
+      }
+      for (var i = lane; i < KEYS * D4; i += LANES) {
+        let key = i / D4;
+        let d = i % D4 * 4u;
+        var value = vec4f();
+        if (key < keys) {
+          let at = (key0 + key) * width + kvHead * HEAD_DIM;
+          value = vec4f(loadV(at, d), loadV(at, d + 1u), loadV(at, d + 2u), loadV(at, d + 3u));
+        }
+        kTile[key * (D4 + 1u) + i % D4] = value;
+      }
+      workgroupBarrier();
+
+      let factor = shrink[sum4];
+      total *= factor;
+      o0 *= factor.x;
+      o1 *= factor.y;
+      o2 *= factor.z;
+      o3 *= factor.w;
+      for (var key = 0u; key < keys; key++) {
+        let p = pTile[key * M4 + sum4];
+        let value = kTile[key * (D4 + 1u) + column];
+        total += p;
+        o0 += p.x * value;
+        o1 += p.y * value;
+        o2 += p.z * value;
+        o3 += p.w * value;
       }
     }
   }
 
   workgroupBarrier();
-  for (var i = lane; i < Q_SIZE; i += LANES) {
-    let m = i / HEAD_DIM;
-    let row = m / shared_heads;
-    if (row < count) {
-      let head = kvHead * shared_heads + m % shared_heads;
-      out[((first + row) * HEADS + head) * HEAD_DIM + i % HEAD_DIM] = oTile[i] / sum[m];
-      if (i % HEAD_DIM == 0u) { lse[(first + row) * HEADS + head] = top[m] + log(sum[m]); }
-    }
+  if (scores && pair == 0u) { shrink[score4] = top; }
+  workgroupBarrier();
+  if (lane < M4 * D4) {
+    let m = sum4 * 4u;
+    let tops = shrink[sum4];
+    store(m, first, count, kvHead, column, o0 / total.x, tops.x + log(total.x));
+    store(m + 1u, first, count, kvHead, column, o1 / total.y, tops.y + log(total.y));
+    store(m + 2u, first, count, kvHead, column, o2 / total.z, tops.z + log(total.z));
+    store(m + 3u, first, count, kvHead, column, o3 / total.w, tops.w + log(total.w));
   }
+}
+
+fn store(m: u32, first: u32, count: u32, kvHead: u32, column: u32, value: vec4f, logSum: f32) {
+  let perKey = HEADS / KV_HEADS;
+  if (m / perKey >= count) { return; }
+  let at = (first + m / perKey) * HEADS + kvHead * perKey + m % perKey;
+  for (var c = 0u; c < 4u; c++) {
+    if (column * 4u + c < HEAD_DIM) { out[at * HEAD_DIM + column * 4u + c] = value[c]; }
+  }
+  if (column == 0u) { lse[at] = logSum; }
 }
