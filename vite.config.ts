@@ -18,6 +18,8 @@ const E2E_TESTS = 'tests/e2e/**';
 export default defineConfig(async ({ mode }) => ({
   // so that the built site can lie in any folder of any host
   base: './',
+  // a file that is not there is 404, not the page
+  appType: 'mpa' as const,
   plugins: [svelte()],
   build: { target: 'es2023', chunkSizeWarningLimit: 1000, rolldownOptions: { checks: { bundlerTimings: false } } },
   worker: { format: 'es' as const, rolldownOptions: { checks: { bundlerTimings: false } } },
