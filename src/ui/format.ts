@@ -30,6 +30,11 @@ export function signed(x: number | null | undefined): string {
   return typeof x === 'number' && x > 0 ? `+${number(x)}` : number(x);
 }
 
+/** “+ 0.123”, “− 0.123”, “+ 0”: as the next part of a sum. */
+export function plus(x: number): string {
+  return x < 0 ? `${MINUS} ${number(-x)}` : `+ ${number(x)}`;
+}
+
 /** A whole number, thousands apart. */
 export function count(x: number): string {
   const text = String(Math.abs(Math.round(x)));

@@ -1,7 +1,12 @@
 /**
  * @file Arrow keys in a grid whose cells carry `data-row` and `data-column`: one tab stop, and the arrows move inside.
  */
-const MOVES: Readonly<Record<string, readonly [number, number]>> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const MOVES: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
 
 export function gridKeys(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   const move = MOVES[event.key];

@@ -4,7 +4,7 @@
 import { groupStatistics, pairAdvantage } from '../../algorithm/advantage.ts';
 import type { AdvantageView } from '../../session/selection.svelte.ts';
 import type { QuestionRecord, RewardRecord, Settings } from '../../session/types.ts';
-import { number, signed } from '../../ui/format.ts';
+import { number, plus, signed } from '../../ui/format.ts';
 
 /** The advantage that a cell shows; null before the phase that computes it. */
 export function cellAdvantage(question: QuestionRecord, j: number, i: number, view: AdvantageView): number | null {
@@ -33,7 +33,10 @@ export function cellTip(question: QuestionRecord, j: number, i: number, settings
   lines.push(`It is ${rewardWords(reward)}.`, `Reward R = ${rewardSum(reward, settings)}.`);
   const a = question.advantages[j]?.[i];
   if (!a || !question.groups) return lines.join('\n');
-  const local = groupStatistics(question.rewards[j].map((r) => r.total), 'sample');
+  const local = groupStatistics(
+    question.rewards[j].map((r) => r.total),
+    'sample',
+  );
   lines.push(
     local.std === 0
       ? 'Local L = 0: all responses of this variant earned the same.'
@@ -43,7 +46,11 @@ export function cellTip(question: QuestionRecord, j: number, i: number, settings
       : `Global G = (${number(reward.total)} − ${number(question.groups.mean)}) / ${number(question.groups.std)} = ${signed(a.global)}, among all m·n.`,
   );
   const total = cellAdvantage(question, j, i, 'total');
-  lines.push(question.variants.length > 1 ? `Under its own variant A = G + L = ${signed(total)}; under the others A = G.` : `With one variant A = G = ${signed(total)}.`);
+  lines.push(
+    question.variants.length > 1
+      ? `Under its own variant A = G + L = ${signed(a.global)} ${plus(a.local)} = ${signed(total)}; under the others A = G.`
+      : `With one variant A = G = ${signed(total)}.`,
+  );
   return lines.join('\n');
 }
 

@@ -16,7 +16,11 @@ describe('the difference of two wordings', () => {
 
   it('keeps all words of the variant, in order', () => {
     const text = 'say how many of the shapes are red';
-    expect(difference('how many shapes are red in all', text).map((p) => p.text).join(' ')).toBe(text);
+    expect(
+      difference('how many shapes are red in all', text)
+        .map((p) => p.text)
+        .join(' '),
+    ).toBe(text);
     expect(difference('', text)).toEqual([{ text, changed: true }]);
     expect(difference(text, '')).toEqual([]);
   });

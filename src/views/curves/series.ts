@@ -49,7 +49,15 @@ const one = (points: readonly Point[]): Line[] => [{ name: '', dashed: false, po
 
 export function charts(records: readonly StepRecord[]): Chart[] {
   return [
-    { title: 'reward', unit: 'per response', help: 'Mean reward of the step’s responses (TRL: reward). It should rise; it is noisy, since every step asks new questions.', format: number, from: 0, to: 1, lines: one(metric(records, 'reward')) },
+    {
+      title: 'reward',
+      unit: 'per response',
+      help: 'Mean reward of the step’s responses (TRL: reward). It should rise; it is noisy, since every step asks new questions.',
+      format: number,
+      from: 0,
+      to: 1,
+      lines: one(metric(records, 'reward')),
+    },
     {
       title: 'held-out accuracy',
       unit: 'share right',
@@ -62,10 +70,50 @@ export function charts(records: readonly StepRecord[]): Chart[] {
         { name: 'steps', dashed: true, points: accuracy(records, 'steps', 'right') },
       ],
     },
-    { title: 'valid advantage', unit: 'share of rows', help: 'Rows whose advantage is not 0 (ours: share/valid_advantage_ratio). At 0 there is nothing to learn from: every group is dead.', format: percent, from: 0, to: 1, lines: one(metric(records, 'share/valid_advantage_ratio')) },
-    { title: 'transfer gap', unit: 'nats per token', help: 'Mean |Δ_t| between a response’s own variant and the others (ours: share/transfer_gap_abs_mean). Over about 0.1, sharing is more imitation than policy gradient.', format: number, from: 0, to: null, lines: one(metric(records, 'share/transfer_gap_abs_mean')) },
-    { title: 'entropy', unit: 'nats per token', help: 'How undecided the model is while it samples (TRL: entropy). It falls as it settles; near 0 it has stopped exploring.', format: number, from: 0, to: null, lines: one(metric(records, 'entropy')) },
-    { title: 'length', unit: 'tokens', help: 'Mean length of a response (TRL: completions/mean_length). It rises when careful listing takes over.', format: number, from: 0, to: null, lines: one(metric(records, 'completions/mean_length')) },
-    { title: 'KL to base', unit: 'nats per token', help: 'How far the policy is from the frozen base model (TRL: kl). It is only measured, not penalised.', format: number, from: 0, to: null, lines: one(metric(records, 'kl')) },
+    {
+      title: 'valid advantage',
+      unit: 'share of rows',
+      help: 'Rows whose advantage is not 0 (ours: share/valid_advantage_ratio). At 0 there is nothing to learn from: every group is dead.',
+      format: percent,
+      from: 0,
+      to: 1,
+      lines: one(metric(records, 'share/valid_advantage_ratio')),
+    },
+    {
+      title: 'transfer gap',
+      unit: 'nats per token',
+      help: 'Mean |Δ_t| between a response’s own variant and the others (ours: share/transfer_gap_abs_mean). Over about 0.1, sharing is more imitation than policy gradient.',
+      format: number,
+      from: 0,
+      to: null,
+      lines: one(metric(records, 'share/transfer_gap_abs_mean')),
+    },
+    {
+      title: 'entropy',
+      unit: 'nats per token',
+      help: 'How undecided the model is while it samples (TRL: entropy). It falls as it settles; near 0 it has stopped exploring.',
+      format: number,
+      from: 0,
+      to: null,
+      lines: one(metric(records, 'entropy')),
+    },
+    {
+      title: 'length',
+      unit: 'tokens',
+      help: 'Mean length of a response (TRL: completions/mean_length). It rises when careful listing takes over.',
+      format: number,
+      from: 0,
+      to: null,
+      lines: one(metric(records, 'completions/mean_length')),
+    },
+    {
+      title: 'KL to base',
+      unit: 'nats per token',
+      help: 'How far the policy is from the frozen base model (TRL: kl). It is only measured, not penalised.',
+      format: number,
+      from: 0,
+      to: null,
+      lines: one(metric(records, 'kl')),
+    },
   ];
 }

@@ -25,9 +25,21 @@ export function figure(strip: HTMLElement): string {
   svgs.forEach((svg, at) => {
     const caption = document.createElementNS('http://www.w3.org/2000/svg', 'text');
     caption.textContent = (svg.closest('figure')?.querySelector('figcaption')?.textContent ?? '').replace(/\s+/g, ' ').trim();
-    for (const [name, value] of [['x', at * width + 10], ['y', 16], ['font-size', 12], ['fill', ink]] as const) caption.setAttribute(name, String(value));
+    for (const [name, value] of [
+      ['x', at * width + 10],
+      ['y', 16],
+      ['font-size', 12],
+      ['fill', ink],
+    ] as const)
+      caption.setAttribute(name, String(value));
     const chart = inlined(svg);
-    for (const [name, value] of [['x', at * width + 10], ['y', 26], ['width', width - 20], ['height', height - 32]] as const) chart.setAttribute(name, String(value));
+    for (const [name, value] of [
+      ['x', at * width + 10],
+      ['y', 26],
+      ['width', width - 20],
+      ['height', height - 32],
+    ] as const)
+      chart.setAttribute(name, String(value));
     root.append(caption, chart);
   });
   return new XMLSerializer().serializeToString(root);

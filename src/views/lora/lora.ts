@@ -13,7 +13,9 @@ export interface LoraTable {
 export function loraTable(modules: readonly Module[]): LoraTable {
   const names = [...new Set(modules.map((m) => m.name))];
   const layers = modules.reduce((most, m) => Math.max(most, m.layer + 1), 0);
-  const rows = Array.from({ length: layers }, (_, layer) => names.map((name) => modules.find((m) => m.layer === layer && m.name === name) ?? null));
+  const rows = Array.from({ length: layers }, (_, layer) =>
+    names.map((name) => modules.find((m) => m.layer === layer && m.name === name) ?? null),
+  );
   return { names, rows };
 }
 

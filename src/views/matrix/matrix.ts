@@ -5,7 +5,7 @@ import { mean } from '../../algorithm/metrics.ts';
 import { sum } from '../../algorithm/transfer.ts';
 import type { MatrixView } from '../../session/selection.svelte.ts';
 import type { PairRecord, QuestionRecord } from '../../session/types.ts';
-import { number, signed } from '../../ui/format.ts';
+import { number, plus, signed } from '../../ui/format.ts';
 
 /** Σ_t log π_old, Σ_t Δ_t, A, or the mean ratio after the update (null before it). */
 export function pairValue(pair: PairRecord, view: MatrixView): number | null {
@@ -35,8 +35,17 @@ export function pairTip(question: QuestionRecord, k: number, j: number, i: numbe
   const pair = question.pairs[k][j][i];
   const own = question.pairs[j][j][i];
   const a = question.advantages[j][i];
-  const lines = [`Response ${i + 1} of variant ${j + 1}, scored under variant ${k + 1}.`, `Σ log π_old(o_t|Q${k + 1}) = ${number(sum(pair.logProbs))} nats over ${pair.logProbs.length} tokens.`];
-  if (k === j) lines.push('Its own variant, so its transfer gap is 0.', question.variants.length > 1 ? `A = G + L = ${signed(a.global)} ${signed(a.local)} = ${signed(pair.advantage)}.` : `A = G = ${signed(pair.advantage)}.`);
+  const lines = [
+    `Response ${i + 1} of variant ${j + 1}, scored under variant ${k + 1}.`,
+    `Σ log π_old(o_t|Q${k + 1}) = ${number(sum(pair.logProbs))} nats over ${pair.logProbs.length} tokens.`,
+  ];
+  if (k === j)
+    lines.push(
+      'Its own variant, so its transfer gap is 0.',
+      question.variants.length > 1
+        ? `A = G + L = ${signed(a.global)} ${plus(a.local)} = ${signed(pair.advantage)}.`
+        : `A = G = ${signed(pair.advantage)}.`,
+    );
   else {
     lines.push(
       `Gap ΣΔ = ${number(sum(pair.logProbs))} − (${number(sum(own.logProbs))}) = ${signed(sum(pair.transferGap))}: variant ${k + 1} finds it ${sum(pair.transferGap) < 0 ? 'less' : 'more'} likely than the variant that said it.`,

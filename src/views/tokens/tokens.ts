@@ -51,7 +51,11 @@ export function visible(piece: string): string {
 
 export function tokenTip(row: Row, t: number): string {
   const l = logProb(row, t);
-  const lines = [`Token ${t + 1} of ${row.response.pieces.length}: “${visible(row.response.pieces[t])}”.`, `log π_old = ${number(l)}, so its probability was ${number(Math.exp(l))}.`, `Entropy of its distribution: ${number(row.response.entropies[t])} nats.`];
+  const lines = [
+    `Token ${t + 1} of ${row.response.pieces.length}: “${visible(row.response.pieces[t])}”.`,
+    `log π_old = ${number(l)}, so its probability was ${number(Math.exp(l))}.`,
+    `Entropy of its distribution: ${number(row.response.entropies[t])} nats.`,
+  ];
   if (row.pair) lines.push(`Transfer gap Δ = ${signed(row.pair.transferGap[t])} nats.`);
   if (row.pair?.ratios) lines.push(`Ratio after the update: ${number(row.pair.ratios[t])}${row.pair.clipped?.[t] ? ', clipped' : ''}.`);
   return lines.join('\n');
