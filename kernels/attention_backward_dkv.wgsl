@@ -36,14 +36,25 @@ var<workgroup> constants: array<vec2f, 32>; // of the rows: lse, D
 var<workgroup> last: u32;
 
 // sums[dimension block][4 keys] += Σ over rows pairs[row][key] · factor[row, dimensions]; factor is q or dO, staged in panels.
+// Here and below, loops run over named variables: some compilers keep an indexed array in memory.
 fn gather(sums: ptr<function, array<vec4f, 16>>, first: u32, tx: u32, ty: u32) {
+  var s0 = (*sums)[first];
+  var s1 = (*sums)[first + 1u];
+  var s2 = (*sums)[first + 2u];
+  var s3 = (*sums)[first + 3u];
   for (var r = 0u; r < TILE; r++) {
     let c = r * TILE + tx;
     let factor = vec4f(panels[c], panels[c + 8u], panels[c + 16u], panels[c + 24u]);
-    for (var i = 0u; i < 4u; i++) {
-      (*sums)[first + i] = fma(vec4f(pairs[r * STRIDE + ty * 4u + i]), factor, (*sums)[first + i]);
-    }
+    let p = r * STRIDE + ty * 4u;
+    s0 = fma(vec4f(pairs[p]), factor, s0);
+    s1 = fma(vec4f(pairs[p + 1u]), factor, s1);
+    s2 = fma(vec4f(pairs[p + 2u]), factor, s2);
+    s3 = fma(vec4f(pairs[p + 3u]), factor, s3);
   }
+  (*sums)[first] = s0;
+  (*sums)[first + 1u] = s1;
+  (*sums)[first + 2u] = s2;
+  (*sums)[first + 3u] = s3;
 }
 
 @compute @workgroup_size(64)
@@ -80,8 +91,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         constants[lane] = vec2f(lse[at], deltas[at]);
       }
       // set to zero in words: naga keeps the last round's values of a loop's variable that has no initial value
-      var scores = array<vec4f, 4>(); // [4 keys] of 4 rows
-      var dProbabilities = array<vec4f, 4>();
+      var s0 = vec4f(); // key 4·ty and 4 rows
+      var s1 = vec4f();
+      var s2 = vec4f();
+      var s3 = vec4f();
+      var p0 = vec4f(); // dO·v of the same
+      var p1 = vec4f();
+      var p2 = vec4f();
+      var p3 = vec4f();
       for (var d0 = 0u; d0 < HEAD_DIM; d0 += DEPTH) {
         for (var e = lane; e < TILE * DEPTH; e += LANES) {
           let d = d0 + e % DEPTH;
@@ -111,14 +128,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
           let queries = vec4f(panels[c], panels[c + 8u], panels[c + 16u], panels[c + 24u]);
           let dOuts = vec4f(panels[c + PANEL], panels[c + PANEL + 8u], panels[c + PANEL + 16u], panels[c + PANEL + 24u]);
           let r = 2u * PANEL + d * STRIDE + ty * 4u;
-          for (var i = 0u; i < 4u; i++) {
-            scores[i] = fma(vec4f(panels[r + i]), queries, scores[i]);
-            dProbabilities[i] = fma(vec4f(panels[PANEL + r + i]), dOuts, dProbabilities[i]);
-          }
+          s0 = fma(vec4f(panels[r]), queries, s0);
+          s1 = fma(vec4f(panels[r + 1u]), queries, s1);
+          s2 = fma(vec4f(panels[r + 2u]), queries, s2);
+          s3 = fma(vec4f(panels[r + 3u]), queries, s3);
+          p0 = fma(vec4f(panels[PANEL + r]), dOuts, p0);
+          p1 = fma(vec4f(panels[PANEL + r + 1u]), dOuts, p1);
+          p2 = fma(vec4f(panels[PANEL + r + 2u]), dOuts, p2);
+          p3 = fma(vec4f(panels[PANEL + r + 3u]), dOuts, p3);
         }
         workgroupBarrier();
       }
 
+      var scores = array<vec4f, 4>(s0, s1, s2, s3);
+      let dProbabilities = array<vec4f, 4>(p0, p1, p2, p3);
       for (var i = 0u; i < 4u; i++) {
         let key = key0 + ty * 4u + i;
         for (var j = 0u; j < 4u; j++) {

@@ -78,8 +78,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let end = bounds[part * 2u + 1u];
     for (var key0 = bounds[part * 2u]; key0 < end; key0 += TILE) {
       // set to zero in words: naga keeps the last round's values of a loop's variable that has no initial value
-      var scores = array<vec4f, 4>();
-      var dProbabilities = array<vec4f, 4>();
+      var s0 = vec4f(); // row 4·ty and 4 keys
+      var s1 = vec4f();
+      var s2 = vec4f();
+      var s3 = vec4f();
+      var p0 = vec4f(); // dO·v of the same
+      var p1 = vec4f();
+      var p2 = vec4f();
+      var p3 = vec4f();
       for (var d0 = 0u; d0 < HEAD_DIM; d0 += DEPTH) {
         for (var e = lane; e < TILE * DEPTH; e += LANES) {
           let d = d0 + e % DEPTH;
@@ -109,14 +115,21 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
           let keys = vec4f(panels[c], panels[c + 8u], panels[c + 16u], panels[c + 24u]);
           let values = vec4f(panels[c + PANEL], panels[c + PANEL + 8u], panels[c + PANEL + 16u], panels[c + PANEL + 24u]);
           let r = d * STRIDE + ty * 4u;
-          for (var i = 0u; i < 4u; i++) {
-            scores[i] = fma(vec4f(panels[r + i]), keys, scores[i]);
-            dProbabilities[i] = fma(vec4f(panels[PANEL + r + i]), values, dProbabilities[i]);
-          }
+          s0 = fma(vec4f(panels[r]), keys, s0);
+          s1 = fma(vec4f(panels[r + 1u]), keys, s1);
+          s2 = fma(vec4f(panels[r + 2u]), keys, s2);
+          s3 = fma(vec4f(panels[r + 3u]), keys, s3);
+          p0 = fma(vec4f(panels[PANEL + r]), values, p0);
+          p1 = fma(vec4f(panels[PANEL + r + 1u]), values, p1);
+          p2 = fma(vec4f(panels[PANEL + r + 2u]), values, p2);
+          p3 = fma(vec4f(panels[PANEL + r + 3u]), values, p3);
         }
         workgroupBarrier();
       }
 
+      // loops ran over named variables: some compilers keep an indexed array in memory
+      let scores = array<vec4f, 4>(s0, s1, s2, s3);
+      let dProbabilities = array<vec4f, 4>(p0, p1, p2, p3);
       for (var i = 0u; i < 4u; i++) {
         let range = ranges[ty * 4u + i];
         for (var j = 0u; j < 4u; j++) {
@@ -137,13 +150,23 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         }
         workgroupBarrier();
         let first = d0 / TILE * 4u;
+        var t0 = sums[first];
+        var t1 = sums[first + 1u];
+        var t2 = sums[first + 2u];
+        var t3 = sums[first + 3u];
         for (var key = 0u; key < TILE; key++) {
           let c = key * TILE + tx;
           let keys = vec4f(panels[c], panels[c + 8u], panels[c + 16u], panels[c + 24u]);
-          for (var i = 0u; i < 4u; i++) {
-            sums[first + i] = fma(vec4f(dScores[(ty * 4u + i) * STRIDE + key]), keys, sums[first + i]);
-          }
+          let at = ty * 4u * STRIDE + key;
+          t0 = fma(vec4f(dScores[at]), keys, t0);
+          t1 = fma(vec4f(dScores[at + STRIDE]), keys, t1);
+          t2 = fma(vec4f(dScores[at + 2u * STRIDE]), keys, t2);
+          t3 = fma(vec4f(dScores[at + 3u * STRIDE]), keys, t3);
         }
+        sums[first] = t0;
+        sums[first + 1u] = t1;
+        sums[first + 2u] = t2;
+        sums[first + 3u] = t3;
         workgroupBarrier();
       }
     }
