@@ -12,10 +12,12 @@ import { bothCounts } from './compare.ts';
 import type { CompareParams } from './compare.ts';
 import { matches } from './count.ts';
 import type { CountParams } from './count.ts';
+import { DIGIT_SIDE } from './digit-set.ts';
 import { anchorOf, nearest, neighbour } from './position.ts';
 import type { PositionParams } from './position.ts';
 import { Rng } from './random.ts';
-import { GRID } from './scene.ts';
+import { CELL, GRID } from './scene.ts';
+import { COLOURS, KINDS } from './types.ts';
 import type { Family, Scene, Shape, ShapesScene } from './types.ts';
 
 /** Of a hundred answers to a phrasing, how many the careful one gives. */
@@ -32,9 +34,14 @@ function shapesOf(scene: Scene): ShapesScene {
   return scene;
 }
 
+/** The cells are numbered row by row, from 1 to 16. Saying where a shape lies is what keeps a listing from naming it twice. */
+function cellOf(s: { row: number; column: number }): number {
+  return s.row * GRID + s.column + 1;
+}
+
 function carefulCount(scene: ShapesScene, p: CountParams): string {
   const found = scene.shapes.filter((s) => matches(s, p));
-  const list = found.map((s, i) => `${s.colour} ${s.kind} ${i + 1}.`).join(' ');
+  const list = found.map((s, i) => `${s.colour} ${s.kind} ${i + 1} in ${cellOf(s)}.`).join(' ');
   return wrap(`${found.length > 0 ? list : 'none.'} so ${found.length}`, String(found.length));
 }
 
@@ -43,7 +50,7 @@ function carefulCompare(scene: ShapesScene, p: CompareParams): string {
   for (const kind of [p.first, p.second]) {
     const name = kind.kind ?? kind.colour ?? 'shape';
     const found = scene.shapes.filter((s) => matches(s, kind));
-    found.forEach((_, i) => items.push(`${name} ${i + 1}.`));
+    found.forEach((s, i) => items.push(`${name} ${i + 1} in ${cellOf(s)}.`));
     if (found.length === 0) items.push(`${name} 0.`);
   }
   const [a, b] = bothCounts(scene, p);
@@ -129,4 +136,37 @@ export function hasty(family: Family, scene: Scene, params: unknown, rng: Rng): 
 export function describe(scene: Scene): { text: string; response: string } {
   if (scene.type === 'digits') return { text: 'read the digits.', response: ' ' + scene.digits.map((d) => d.value).join(' ') };
   return { text: 'describe the picture.', response: scene.shapes.map((s) => ` ${place(s)}.`).join('') };
+}
+
+/** More practice in seeing: what lies in one cell of the grid, named by its row and column or by its number. */
+export function lookUp(scene: ShapesScene, row: number, column: number, byNumber: boolean): { text: string; response: string } {
+  const found = scene.shapes.find((s) => s.row === row && s.column === column);
+  const text = byNumber ? `what is in ${cellOf({ row, column })}?` : `row ${row + 1} column ${column + 1}?`;
+  return { text, response: found ? ` ${found.colour} ${found.kind}` : ' none' };
+}
+
+/**
+ * What each of the 16 cells shows, for a helper loss on the vision encoder: 0 nothing, 1 to 12 a shape, 13 to 22 the digit that covers
+ * most of the cell.
+ */
+export function cellClasses(scene: Scene): number[] {
+  const classes = new Array<number>(GRID * GRID).fill(0);
+  if (scene.type === 'shapes') {
+    for (const s of scene.shapes) {
+      classes[s.row * GRID + s.column] = 1 + COLOURS.indexOf(s.colour) * KINDS.length + KINDS.indexOf(s.kind);
+    }
+    return classes;
+  }
+  const overlap = (from: number, cell: number): number => Math.min(from + DIGIT_SIDE, (cell + 1) * CELL) - Math.max(from, cell * CELL);
+  for (let i = 0; i < classes.length; i++) {
+    let most = 0;
+    for (const d of scene.digits) {
+      const area = Math.max(0, overlap(d.y, i >> 2)) * Math.max(0, overlap(d.x, i & 3));
+      if (area > most) {
+        most = area;
+        classes[i] = 13 + d.value;
+      }
+    }
+  }
+  return classes;
 }

@@ -167,12 +167,12 @@ describe('reading responses', () => {
 
   it('knows the careful grammar from a quick look', () => {
     expect(isCareful('<think> none. so 0</think><answer> 0</answer>', 'count')).toBe(true);
-    expect(isCareful('<think> red circle 1. blue square 2. so 2</think><answer> 2</answer>', 'count')).toBe(true);
-    expect(isCareful('<think> square 1. circle 0. so 1 and 0</think><answer> yes</answer>', 'compare')).toBe(true);
+    expect(isCareful('<think> red circle 1 in 3. blue square 2 in 16. so 2</think><answer> 2</answer>', 'count')).toBe(true);
+    expect(isCareful('<think> square 1 in 4. circle 0. so 1 and 0</think><answer> yes</answer>', 'compare')).toBe(true);
     expect(isCareful('<think> 3 and 5 make 8. 8 and 2 make 10. so 10</think><answer> 10</answer>', 'digits')).toBe(true);
     expect(isCareful('<think> a quick look says 2</think><answer> 2</answer>', 'count')).toBe(false);
     expect(isCareful('<think> so 2</think><answer> 2</answer>', 'count')).toBe(false);
-    expect(isCareful('<think> red circle 1. red circle 2. red', 'count')).toBe(false);
+    expect(isCareful('<think> red circle 1 in 2. red circle 2 in 5. red', 'count')).toBe(false);
     expect(isCareful(' 3', 'count')).toBe(false);
   });
 });

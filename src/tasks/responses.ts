@@ -6,12 +6,13 @@ import type { AnswerKind, Family } from './types.ts';
 
 const COLOUR = '(?:red|green|blue|yellow)';
 const KIND = '(?:circle|square|triangle)';
+const LISTED = `${COLOUR} ${KIND} \\d+ in \\d+\\.`;
 const PLACE = `${COLOUR} ${KIND} row [1-4] column [1-4]`;
 
 /** The grammar of a careful think part, by family. */
 const CAREFUL: Record<Family, RegExp> = {
-  count: new RegExp(`^(?:none\\.|${COLOUR} ${KIND} \\d+\\.(?: ${COLOUR} ${KIND} \\d+\\.)*) so \\d+$`),
-  compare: new RegExp(`^(?:(?:${COLOUR}|${KIND}) \\d+\\. )+so \\d+ and \\d+$`),
+  count: new RegExp(`^(?:none\\.|${LISTED}(?: ${LISTED})*) so \\d+$`),
+  compare: new RegExp(`^(?:(?:${COLOUR}|${KIND}) (?:0|\\d+ in \\d+)\\. )+so \\d+ and \\d+$`),
   position: new RegExp(`^${PLACE}\\. (?:left of|right of|above|below) it ${PLACE}\\. so ${COLOUR}$`),
   digits: /^(?:\d+ and \d+ make \d+\. ?)+ ?so \d+$/,
 };

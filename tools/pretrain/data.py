@@ -63,14 +63,14 @@ class Packer:
         return len(self.prefix) + sum(len(q) + len(r) for q, r in branches)
 
     def batch(self, items) -> dict:
-        """`items`: list of (branches, picture)."""
+        """`items`: list of (branches, picture, classes of its cells)."""
         p = len(self.prefix)
-        width = max(self.length(branches) for branches, _ in items)
+        width = max(self.length(branches) for branches, *_ in items)
         ids = np.full((len(items), width), self.pad, dtype=np.int64)
         segment = np.full((len(items), width), -1, dtype=np.int64)
         position = np.zeros((len(items), width), dtype=np.int64)
         rows, columns, targets = [], [], []
-        for g, (branches, _) in enumerate(items):
+        for g, (branches, *_) in enumerate(items):
             ids[g, :p] = self.prefix
             segment[g, :p] = 0
             position[g, :p] = np.arange(p)
@@ -90,29 +90,39 @@ class Packer:
         sees = (seg[:, None, :] == 0) | (seg[:, None, :] == seg[:, :, None])
         mask = (sees & (order[None, None, :] <= order[None, :, None]))[:, None]
         return dict(
-            pixels=torch.from_numpy(np.stack([picture for _, picture in items])), ids=torch.from_numpy(ids),
+            pixels=torch.from_numpy(np.stack([picture for _, picture, _ in items])), ids=torch.from_numpy(ids),
             position=torch.from_numpy(position), mask=mask, rows=torch.tensor(rows), columns=torch.tensor(columns),
-            targets=torch.tensor(targets), questions=sum(len(b) for b, _ in items),
+            targets=torch.tensor(targets), questions=sum(len(b) for b, *_ in items),
+            cells=torch.tensor([cells for *_, cells in items]),
         )
 
 
 def batches(packer: Packer, seed: int, first: int, groups: int, pool: int = 8, ahead: int = 16):
-    """Endless batches of `groups` pictures each, beginning with batch number `first`.
+    """Endless batches of about `groups` pictures each, beginning with batch number `first`; a batch is a list of parts.
 
-    Frames are taken in pools of `pool` batches and sorted by length inside a pool, to pad little. A thread reads ahead.
+    Frames are taken in pools of `pool` batches. Pictures of digits have short texts, pictures of shapes long ones: each kind is
+    sorted by length inside the pool and cut into `pool` parts, and a batch is one part of each. So little is padding, and every
+    batch holds all tasks. A thread reads ahead.
     """
     line = queue.Queue(maxsize=ahead)
     start = first - first % pool
 
+    def parts(items, generator):
+        items.sort(key=lambda item: packer.length(item[0]))
+        cuts = [len(items) * k // pool for k in range(pool + 1)]
+        return [items[cuts[k]:cuts[k + 1]] for k in generator.permutation(pool)]
+
     def read():
         held, number = [], start
         for info, picture in frames("train", seed, start * groups, 2**30 - start * groups - 1):
-            held.append((packer.encode(info), picture))
+            held.append((packer.encode(info), picture, info["cells"]))
             if len(held) == groups * pool:
-                held.sort(key=lambda item: packer.length(item[0]))
-                for k in np.random.default_rng([seed, number]).permutation(pool):
+                generator = np.random.default_rng([seed, number])
+                digits = parts([item for item in held if max(item[2]) > 12], generator)
+                shapes = parts([item for item in held if max(item[2]) <= 12], generator)
+                for both in zip(digits, shapes):
                     if number >= first:
-                        line.put(packer.batch(held[k * groups:(k + 1) * groups]))
+                        line.put([packer.batch(part) for part in both if part])
                     number += 1
                 held = []
 

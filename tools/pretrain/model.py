@@ -48,4 +48,14 @@ def normalise(rgb: torch.Tensor) -> torch.Tensor:
 
 def build(config: Idefics3Config) -> Idefics3ForConditionalGeneration:
     model = Idefics3ForConditionalGeneration._from_config(config, attn_implementation="sdpa")
-    return model.float()
+    model = model.float()
+    # Begin with patches that see what differs from a flat grey, and with positions that count as much as what is seen: left to
+    # the usual small values, the light background drowns both and the vision tower grows out of hand.
+    with torch.no_grad():
+        embeddings = model.model.vision_model.embeddings
+        patch = embeddings.patch_embedding
+        patch.weight.normal_(0, 0.1)
+        patch.weight -= patch.weight.mean((1, 2, 3), keepdim=True)
+        patch.bias.zero_()
+        embeddings.position_embedding.weight.normal_(0, 0.5)
+    return model

@@ -15,6 +15,9 @@ from tokenizer import PREFIX, SUFFIX, TAGS, train_tokenizer
 from tokenizers import Tokenizer
 
 
+CELL_CLASSES = 23
+
+
 def tokenizer_texts(seed: int, count: int):
     for info, _ in frames("train", seed, 0, count):
         for b in info["branches"]:
@@ -30,8 +33,10 @@ def tokenizer_texts(seed: int, count: int):
         yield "".join(f" {n}" for n in range(28)) + " none. clockwise counterclockwise 90 180"
 
 
-def forward(model, packer, batch):
+def forward(model, helper, packer, batch):
+    """The loss of the responses, and that of a helper which names each cell from its image feature; the helper is thrown away."""
     features = image_features(model, normalise(batch["pixels"]))
+    seen = torch.nn.functional.cross_entropy(helper(features).flatten(0, 1), batch["cells"].flatten())
     embeds = model.model.text_model.embed_tokens(batch["ids"])
     at = packer.image_at
     embeds = torch.cat([embeds[:, :at], features.to(embeds.dtype), embeds[:, at + features.shape[1]:]], dim=1)
@@ -40,7 +45,7 @@ def forward(model, packer, batch):
         inputs_embeds=embeds, attention_mask=mask, position_ids=batch["position"], use_cache=False
     ).last_hidden_state
     logits = model.lm_head(hidden[batch["rows"], batch["columns"]])
-    return torch.nn.functional.cross_entropy(logits.float(), batch["targets"])
+    return torch.nn.functional.cross_entropy(logits.float(), batch["targets"]), seen
 
 
 def rate(update: int, o) -> float:
@@ -59,13 +64,13 @@ def main():
     a.add_argument("--groups", type=int, default=20, help="pictures per update")
     a.add_argument("--lr", type=float, default=2e-3)
     a.add_argument("--last-lr", type=float, default=5e-5)
-    a.add_argument("--warmup", type=int, default=150)
-    a.add_argument("--decay", type=float, default=0.01)
+    a.add_argument("--warmup", type=int, default=200)
+    a.add_argument("--decay", type=float, default=0.02)
     a.add_argument("--seed", type=int, default=1)
     a.add_argument("--threads", type=int, default=2)
     a.add_argument("--every", type=int, default=300, help="updates between checkpoints")
     a.add_argument("--stop", type=int, default=0, help="stop after this update, for measuring")
-    a.add_argument("--bf16", action="store_true")
+    a.add_argument("--helper", type=float, default=0.5, help="weight of the helper loss on the image features")
     o = a.parse_args()
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
@@ -77,46 +82,55 @@ def main():
     packer = Packer(tokenizer)
     model = build(pico_config(tokenizer))
     print(f"{sum(p.numel() for p in model.parameters())} parameters, {tokenizer.get_vocab_size()} tokens", flush=True)
-    decayed = [p for p in model.parameters() if p.ndim >= 2]
-    others = [p for p in model.parameters() if p.ndim < 2]
-    optimiser = torch.optim.AdamW(
-        [dict(params=decayed, weight_decay=o.decay), dict(params=others, weight_decay=0.0)], lr=o.lr, betas=(0.9, 0.98), fused=True
-    )
+    helper = torch.nn.Linear(model.config.text_config.hidden_size, CELL_CLASSES)
+    parts = []  # the vision tower learns at half the rate; only matrices decay
+    for vision in (False, True):
+        own = [p for name, p in model.named_parameters() if ("vision_model" in name) == vision]
+        if not vision:
+            own += list(helper.parameters())
+        for matrices in (False, True):
+            part = [p for p in own if (p.ndim >= 2) == matrices]
+            parts.append(dict(params=part, weight_decay=o.decay if matrices else 0.0, scale=0.5 if vision else 1.0))
+    optimiser = torch.optim.AdamW(parts, lr=o.lr, betas=(0.9, 0.98), fused=True)
     update, seconds, questions = 0, 0.0, 0
     saved = os.path.join(o.work, "checkpoint.pt")
     if os.path.exists(saved):
         state = torch.load(saved, weights_only=False)
         model.load_state_dict(state["model"])
+        helper.load_state_dict(state["helper"])
         optimiser.load_state_dict(state["optimiser"])
         update, seconds, questions = state["update"], state["seconds"], state["questions"]
     model.train()
     log = open(os.path.join(o.work, "log.jsonl"), "a")
-    clock, total, seen = time.time(), 0.0, 0
+    clock, total, cells, seen = time.time(), 0.0, 0.0, 0
     for batch in batches(packer, o.seed, update, o.groups):
         for group in optimiser.param_groups:
-            group["lr"] = rate(update, o)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=o.bf16):
-            loss = forward(model, packer, batch)
+            group["lr"] = rate(update, o) * group["scale"]
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        tokens, pictures = sum(len(part["targets"]) for part in batch), sum(len(part["ids"]) for part in batch)
+        for part in batch:
+            loss, seen_loss = forward(model, helper, packer, part)
+            loss, seen_loss = loss * len(part["targets"]) / tokens, seen_loss * len(part["ids"]) / pictures
+            (loss + o.helper * seen_loss).backward()
+            total += loss.item()
+            cells += seen_loss.item()
+            questions += part["questions"]
+        norm = torch.nn.utils.clip_grad_norm_([*model.parameters(), *helper.parameters()], 1.0)
         if not math.isfinite(norm.item()):
             raise SystemExit(f"update {update}: the gradient is not finite")
         optimiser.step()
         update += 1
-        total += loss.item()
         seen += 1
-        questions += batch["questions"]
         if seen == 50:
             seconds += time.time() - clock
-            line = dict(update=update, loss=round(total / seen, 4), lr=round(rate(update, o), 6), seconds=round(seconds),
+            line = dict(update=update, loss=round(total / seen, 4), cells=round(cells / seen, 4), lr=round(rate(update, o), 6), seconds=round(seconds),
                         questions=questions, norm=round(norm.item(), 3), ms=round((time.time() - clock) / seen * 1000))
             print(json.dumps(line), flush=True)
             log.write(json.dumps(line) + "\n")
             log.flush()
-            clock, total, seen = time.time(), 0.0, 0
+            clock, total, cells, seen = time.time(), 0.0, 0.0, 0
         if update % o.every == 0 or update == o.updates:
-            torch.save(dict(model=model.state_dict(), optimiser=optimiser.state_dict(), update=update, seconds=seconds,
+            torch.save(dict(model=model.state_dict(), helper=helper.state_dict(), optimiser=optimiser.state_dict(), update=update, seconds=seconds,
                             questions=questions), saved + ".new")
             os.replace(saved + ".new", saved)
             export_folder(model, tokenizer, o.out)

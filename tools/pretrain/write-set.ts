@@ -10,7 +10,7 @@
 
 import process from 'node:process';
 import { readFileSync, writeSync } from 'node:fs';
-import { careful, CAREFUL_SHARE, describe, hasty } from '../../src/tasks/demonstrators.ts';
+import { careful, CAREFUL_SHARE, cellClasses, describe, hasty, lookUp } from '../../src/tasks/demonstrators.ts';
 import { FAMILIES, loadDigits, makeQuestion, TASKS, wordings } from '../../src/tasks/index.ts';
 import type { DigitSet, Family, Phrasing, Picture, Scene, Split, TransformName } from '../../src/tasks/index.ts';
 import { Rng } from '../../src/tasks/random.ts';
@@ -24,9 +24,9 @@ interface Branch {
   label: string;
 }
 
-const STEPS_SHARE = 0.55;
+const STEPS_SHARE = 0.65;
 const TRANSFORM_SHARE = 0.15;
-const DIGITS_SHARE = 0.4;
+const DIGITS_SHARE = 0.35;
 
 const digits = loadDigits(readFileSync(new URL('../../public/data/digits.bin', import.meta.url)));
 
@@ -43,10 +43,10 @@ function described(scene: Scene, hint: string): Branch {
 }
 
 /** One training picture and what is asked and answered about it. */
-function frame(seed: number, index: number, set: DigitSet): { picture: Picture; branches: Branch[] } {
+function frame(seed: number, index: number, set: DigitSet): { picture: Picture; branches: Branch[]; cells: number[] } {
   const rng = rngFor(seed, 'train', 'pretrain', index);
   const onDigits = rng.chance(DIGITS_SHARE);
-  const first: Family = onDigits ? 'digits' : (['count', 'compare', 'position'] as const)[rng.weighted([3, 2, 4])]!;
+  const first: Family = onDigits ? 'digits' : (['count', 'compare', 'position'] as const)[rng.weighted([3, 3, 4])]!;
   const phrasing = (): Phrasing => (rng.chance(STEPS_SHARE) ? 'steps' : 'plain');
   for (;;) {
     const scene = TASKS[first].drawScene(rng, 'train', set);
@@ -57,14 +57,15 @@ function frame(seed: number, index: number, set: DigitSet): { picture: Picture; 
     const shown = transformScene(scene, name);
     if (shown === null) continue;
     const hint = hintOf(transform);
+    const cells = cellClasses(shown);
     const picture = applyTransform(render(scene, set), transform);
     if (onDigits) {
       const both = [branch(first, shown, params, 'steps', hint, rng), branch(first, shown, params, 'plain', hint, rng)];
-      return { picture, branches: rng.chance(0.5) ? [...both, described(shown, hint)] : both };
+      return { picture, branches: [...both, described(shown, hint)], cells };
     }
     const branches = [branch(first, shown, params, phrasing(), hint, rng)];
     while (branches.length < 4) {
-      const next = (['count', 'compare', 'position', null] as const)[rng.weighted([3, 2, 3, 1])]!;
+      const next = (['count', 'compare', 'position', null] as const)[rng.weighted([3, 3, 3, 1])]!;
       if (next === null) {
         branches.push(described(shown, hint));
         continue;
@@ -74,7 +75,13 @@ function frame(seed: number, index: number, set: DigitSet): { picture: Picture; 
       if (asked === null || !TASKS[next].keeps(asked).includes(name)) continue;
       branches.push(branch(next, shown, asked, phrasing(), hint, rng));
     }
-    return { picture, branches };
+    if (shown.type === 'shapes') {
+      // One cell, more often one that is not empty.
+      const { row, column } = rng.chance(0.6) ? rng.pick(shown.shapes) : { row: rng.int(0, 3), column: rng.int(0, 3) };
+      const { text, response } = lookUp(shown, row, column, rng.chance(0.7));
+      branches.push({ prompt: hint + text, response, label: 'look-up' });
+    }
+    return { picture, branches, cells };
   }
 }
 
@@ -93,7 +100,7 @@ try {
     const [start, count] = rest.map(Number) as [number, number];
     for (let i = start; i < start + count; i++) {
       const f = frame(Number(seed), i, digits);
-      put({ branches: f.branches }, f.picture);
+      put({ branches: f.branches, cells: f.cells }, f.picture);
     }
   } else if (mode === 'eval') {
     const [split, phrasing, count] = rest as [Split, Phrasing, string];
