@@ -85,11 +85,19 @@ export class Gpu {
   static async open(): Promise<Gpu> {
     const api = (globalThis.navigator as Navigator | undefined)?.gpu;
     if (!api) {
-      throw new GpuError('no-webgpu', 'This browser has no WebGPU.', 'Open the page in a current Chrome, Edge, Safari 26 or Firefox, on https or localhost.');
+      throw new GpuError(
+        'no-webgpu',
+        'This browser has no WebGPU.',
+        'Open the page in a current Chrome, Edge, Safari 26 or Firefox, on https or localhost.',
+      );
     }
     const adapter = await api.requestAdapter({ powerPreference: 'high-performance' });
     if (!adapter) {
-      throw new GpuError('no-adapter', 'WebGPU is here, but no graphics adapter is available.', 'Turn on hardware acceleration in the browser settings, or update the graphics driver.');
+      throw new GpuError(
+        'no-adapter',
+        'WebGPU is here, but no graphics adapter is available.',
+        'Turn on hardware acceleration in the browser settings, or update the graphics driver.',
+      );
     }
     const requiredLimits: Record<string, number> = {};
     for (const [name, want] of Object.entries(WANTED)) {
@@ -133,7 +141,11 @@ export class Gpu {
   }
 
   /** A storage buffer of `bytes` (rounded up to 4), zeroed by WebGPU. Throws nothing here: OOM surfaces in check(). */
-  buffer(label: string, bytes: number, usage: number = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST): GPUBuffer {
+  buffer(
+    label: string,
+    bytes: number,
+    usage: number = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+  ): GPUBuffer {
     this.counters.buffers++;
     return this.device.createBuffer({ label, size: Math.max(4, Math.ceil(bytes / 4) * 4), usage });
   }
@@ -147,7 +159,8 @@ export class Gpu {
 
   write(buffer: GPUBuffer, data: Float32Array | Uint32Array | Int32Array | Uint8Array, offset = 0): void {
     if (data.byteLength === 0) return;
-    if (data.byteLength % 4 === 0) this.device.queue.writeBuffer(buffer, offset, data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+    if (data.byteLength % 4 === 0)
+      this.device.queue.writeBuffer(buffer, offset, data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
     else {
       const padded = new Uint8Array(Math.ceil(data.byteLength / 4) * 4);
       padded.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
@@ -200,7 +213,8 @@ export class Gpu {
     const [x, y = 1, z = 1] = groups;
     if (x === 0 || y === 0 || z === 0) return;
     const max = this.device.limits.maxComputeWorkgroupsPerDimension;
-    if (x > max || y > max || z > max) throw new GpuError('validation', `${kernel.name}: ${x}×${y}×${z} workgroups are over ${max}.`, 'Lower B, m, n or max tokens.');
+    if (x > max || y > max || z > max)
+      throw new GpuError('validation', `${kernel.name}: ${x}×${y}×${z} workgroups are over ${max}.`, 'Lower B, m, n or max tokens.');
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, this.bindGroup(kernel, bindings));
     pass.dispatchWorkgroups(x, y, z);
@@ -238,7 +252,11 @@ export class Gpu {
     } catch (error) {
       await Promise.resolve(); // let device.lost run first: it names the reason
       this.check();
-      throw new GpuError('lost', `A readback failed (${(error as Error).message}).`, 'Press “restart the model”: training goes on from the last finished step.');
+      throw new GpuError(
+        'lost',
+        `A readback failed (${(error as Error).message}).`,
+        'Press “restart the model”: training goes on from the last finished step.',
+      );
     }
     const all = staging.getMappedRange();
     at = 0;

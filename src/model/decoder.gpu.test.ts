@@ -28,17 +28,22 @@ beforeAll(async () => {
 });
 afterAll(() => gpu.destroy());
 
-const ids = (seed: number, length: number): Int32Array => Int32Array.from(randoms(seed, length), (x) => Math.floor(Math.abs(x) * (TINY.vocab - 1)));
+const ids = (seed: number, length: number): Int32Array =>
+  Int32Array.from(randoms(seed, length), (x) => Math.floor(Math.abs(x) * (TINY.vocab - 1)));
 const text = (seed: number, length: number): Prompt => ({ ids: ids(seed, length), image: null, imageStart: -1 });
 const group = (prompt: Prompt, ...responses: Int32Array[]): ScoreGroup => ({ prompt, responses });
 
 /** The largest difference of log-probs and entropies. */
-function difference(a: readonly (readonly RowScores[])[], b: readonly (readonly { logProbs: ArrayLike<number>; entropies: ArrayLike<number> }[])[]): number {
+function difference(
+  a: readonly (readonly RowScores[])[],
+  b: readonly (readonly { logProbs: ArrayLike<number>; entropies: ArrayLike<number> }[])[],
+): number {
   let worst = 0;
   a.forEach((rows, g) =>
     rows.forEach((row, r) => {
       expect(row.logProbs.length).toBe(b[g][r].logProbs.length);
-      for (const name of ['logProbs', 'entropies'] as const) row[name].forEach((x, t) => (worst = Math.max(worst, Math.abs(x - b[g][r][name][t]))));
+      for (const name of ['logProbs', 'entropies'] as const)
+        row[name].forEach((x, t) => (worst = Math.max(worst, Math.abs(x - b[g][r][name][t]))));
     }),
   );
   return worst;
@@ -54,7 +59,9 @@ const GROUPS = [
 describe('score', () => {
   test('equals the naive float64 forward of each sequence, with the adapter', async () => {
     const got = await score(decoder, { groups: GROUPS, temperature: 0.8, lora });
-    const expected = GROUPS.map(({ prompt, responses }) => responses.map((r) => naiveScores(tiny.reference, adapter.reference, prompt.ids, r, 0.8)));
+    const expected = GROUPS.map(({ prompt, responses }) =>
+      responses.map((r) => naiveScores(tiny.reference, adapter.reference, prompt.ids, r, 0.8)),
+    );
     expect(difference(got, expected)).toBeLessThan(1e-4);
   });
 
@@ -66,7 +73,11 @@ describe('score', () => {
 
   test('does not depend on sharing the prefix, nor on chunks', async () => {
     const shared = await score(decoder, { groups: GROUPS, temperature: 1, lora });
-    const naive = await score(decoder, { groups: GROUPS.flatMap(({ prompt, responses }) => responses.map((r) => group(prompt, r))), temperature: 1, lora });
+    const naive = await score(decoder, {
+      groups: GROUPS.flatMap(({ prompt, responses }) => responses.map((r) => group(prompt, r))),
+      temperature: 1,
+      lora,
+    });
     expect(difference([shared.flat()], [naive.flat()])).toBeLessThan(1e-4);
     const chunked = await score(decoder, { groups: GROUPS, temperature: 1, lora, chunkRows: 20 });
     expect(difference(chunked, shared)).toBeLessThan(1e-4);
@@ -82,7 +93,12 @@ describe('score', () => {
     const groups = [1, 0, 1].map((i, g) => group({ ids: ids(30 + g, 11), image: features[i], imageStart: 2 + g }, ids(40 + g, 6)));
     const got = await score(decoder, { groups, temperature: 1, lora });
     const expected = groups.map(({ prompt, responses }, g) =>
-      responses.map((r) => naiveScores(tiny.reference, adapter.reference, prompt.ids, r, 1, { features: images[[1, 0, 1][g]].values, start: prompt.imageStart })),
+      responses.map((r) =>
+        naiveScores(tiny.reference, adapter.reference, prompt.ids, r, 1, {
+          features: images[[1, 0, 1][g]].values,
+          start: prompt.imageStart,
+        }),
+      ),
     );
     expect(difference(got, expected)).toBeLessThan(1e-4);
     for (const f of features) f.release();
@@ -92,7 +108,9 @@ describe('score', () => {
     const model = tinyModel({ seed: 2, dtype: 'F32', tied: true });
     const tied = new Decoder(gpu, TINY, uploadDecoder(gpu, TINY, model.tensors, true));
     const got = await score(tied, { groups: GROUPS, temperature: 1, lora });
-    const expected = GROUPS.map(({ prompt, responses }) => responses.map((r) => naiveScores(model.reference, adapter.reference, prompt.ids, r, 1)));
+    const expected = GROUPS.map(({ prompt, responses }) =>
+      responses.map((r) => naiveScores(model.reference, adapter.reference, prompt.ids, r, 1)),
+    );
     expect(difference(got, expected)).toBeLessThan(1e-4);
     tied.destroy();
   });
@@ -114,7 +132,9 @@ test('a layer that was not kept is restored to what it was', async () => {
   const names = ['q', 'k', 'v', 'attention', 'mid', 'gateUp'] as const;
   const read = async (a: typeof kept): Promise<Float32Array[]> => {
     const layer = a.layers[0];
-    const bytes = await gpu.read(...[...names.map((n) => layer[n]), layer.xa.qkv, layer.xa.down].map((buffer) => ({ buffer, bytes: Math.min(size, buffer.size) })));
+    const bytes = await gpu.read(
+      ...[...names.map((n) => layer[n]), layer.xa.qkv, layer.xa.down].map((buffer) => ({ buffer, bytes: Math.min(size, buffer.size) })),
+    );
     return bytes.map((b) => new Float32Array(b));
   };
   const before = await read(kept);
@@ -128,7 +148,16 @@ test('a layer that was not kept is restored to what it was', async () => {
 });
 
 const options = (o: Partial<SamplerOptions>): SamplerOptions => ({
-  prompts: [text(1, 19), text(5, 1)], n: 3, maxTokens: 21, temperature: 1, topP: 1, seed: 5, step: 2, lora, eos: EOS, ...o,
+  prompts: [text(1, 19), text(5, 1)],
+  n: 3,
+  maxTokens: 21,
+  temperature: 1,
+  topP: 1,
+  seed: 5,
+  step: 2,
+  lora,
+  eos: EOS,
+  ...o,
 });
 
 describe('sample', () => {
@@ -146,7 +175,8 @@ describe('sample', () => {
   });
 
   test('follows the seed, the step, and not the batch', async () => {
-    const tokens = async (o: Partial<SamplerOptions>): Promise<number[][]> => (await sample(decoder, options(o))).flat().map((r) => [...r.tokens]);
+    const tokens = async (o: Partial<SamplerOptions>): Promise<number[][]> =>
+      (await sample(decoder, options(o))).flat().map((r) => [...r.tokens]);
     const first = await tokens({});
     expect(await tokens({})).toEqual(first);
     expect(await tokens({ seed: 6 })).not.toEqual(first);

@@ -186,7 +186,13 @@ export class Decoder {
   }
 
   /** Working buffers of layer l for `rows` rows and `kvRows` rows of keys and values. */
-  buffers(l: number, rows: number, keep: Keep, cache: { readonly name: string; readonly kvRows: number } | null, rank: number): LayerActivations {
+  buffers(
+    l: number,
+    rows: number,
+    keep: Keep,
+    cache: { readonly name: string; readonly kvRows: number } | null,
+    rank: number,
+  ): LayerActivations {
     const { hidden, heads, kvHeads, headDim, intermediate } = this.config;
     const own = keep === 'all' ? `.${l}` : '';
     const get = (name: string, width: number): GPUBuffer => this.arena.words(name + own, rows * width);
@@ -208,17 +214,37 @@ export class Decoder {
 
   /** y = linear of one group with its LoRA term; writes xa, and only that where y is null. */
   private project(
-    submitter: Submitter, name: GroupName, l: number, rows: number, o: { x: GPUBuffer; y: GPUBuffer | null; xa: GPUBuffer; residual?: GPUBuffer }, lora: LoraSource | null,
+    submitter: Submitter,
+    name: GroupName,
+    l: number,
+    rows: number,
+    o: { x: GPUBuffer; y: GPUBuffer | null; xa: GPUBuffer; residual?: GPUBuffer },
+    lora: LoraSource | null,
   ): void {
     const weight = this.weights.layers[l][name];
     const pass = submitter.pass(2 * rows * weight.in * weight.out);
     const group = lora?.group(l, name);
-    if (group) linear(this.gpu, pass, { x: o.x, weight: { buffer: group.a, dtype: 'f32', out: group.starts.length * group.rank, in: weight.in }, y: o.xa, rows });
-    if (o.y) linear(this.gpu, pass, { x: o.x, weight, y: o.y, rows, residual: o.residual ?? null, lora: group ? { ...group, xa: o.xa } : null });
+    if (group)
+      linear(this.gpu, pass, {
+        x: o.x,
+        weight: { buffer: group.a, dtype: 'f32', out: group.starts.length * group.rank, in: weight.in },
+        y: o.xa,
+        rows,
+      });
+    if (o.y)
+      linear(this.gpu, pass, { x: o.x, weight, y: o.y, rows, residual: o.residual ?? null, lora: group ? { ...group, xa: o.xa } : null });
   }
 
   /** One layer: reads a.x, fills the rest of a, and writes the next x to `out` unless that is null. */
-  layer(submitter: Submitter, l: number, plan: DeviceRows, a: LayerActivations, out: GPUBuffer | null, lora: LoraSource | null, neighbours: boolean): void {
+  layer(
+    submitter: Submitter,
+    l: number,
+    plan: DeviceRows,
+    a: LayerActivations,
+    out: GPUBuffer | null,
+    lora: LoraSource | null,
+    neighbours: boolean,
+  ): void {
     const { gpu, config, arena } = this;
     const { hidden, intermediate, rmsEps: eps } = config;
     const weights = this.weights.layers[l];
@@ -240,8 +266,15 @@ export class Decoder {
 
   /** Embedding and all layers over the rows of `plan`; the result [rows, hidden] is the returned buffer. */
   run(
-    submitter: Submitter, plan: DeviceRows,
-    o: { lora: LoraSource | null; rank: number; keep: Keep; cache: { readonly name: string; readonly kvRows: number } | null; neighbours: boolean },
+    submitter: Submitter,
+    plan: DeviceRows,
+    o: {
+      lora: LoraSource | null;
+      rank: number;
+      keep: Keep;
+      cache: { readonly name: string; readonly kvRows: number } | null;
+      neighbours: boolean;
+    },
   ): { layers: LayerActivations[]; last: GPUBuffer } {
     const { layers: count, hidden } = this.config;
     const rows = plan.rowCount;
@@ -281,7 +314,15 @@ export class Decoder {
     const partials = arena.words('score.partials', targetCount * 4 * vocabularyParts(targetCount, vocab).parts);
     this.finalNorm(submitter, last, targets, targetCount, normed);
     const pass = submitter.pass(2 * targetCount * hidden * vocab);
-    headLogprob(gpu, pass, { x: normed, head: this.weights.head, targets, partials, scores, count: targetCount, temperature: o.temperature });
+    headLogprob(gpu, pass, {
+      x: normed,
+      head: this.weights.head,
+      targets,
+      partials,
+      scores,
+      count: targetCount,
+      temperature: o.temperature,
+    });
     submitter.finish();
     return { plan: device, layers, last, normed, scores, lora: o.lora, checkpointed: keep === 'inputs' };
   }

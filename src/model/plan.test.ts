@@ -4,7 +4,11 @@ import { chunkGroups, IMAGE_ROW, planSampling, planScoring, ROW_WORDS, rowsOf } 
 import type { ImageFeatures, Prompt, ScoreGroup } from './types.ts';
 
 const image = (tokens: number): ImageFeatures => ({ buffer: {} as GPUBuffer, offsetRows: 0, tokens, release: () => undefined });
-const prompt = (ids: number[], features: ImageFeatures | null = null, imageStart = -1): Prompt => ({ ids: Int32Array.from(ids), image: features, imageStart });
+const prompt = (ids: number[], features: ImageFeatures | null = null, imageStart = -1): Prompt => ({
+  ids: Int32Array.from(ids),
+  image: features,
+  imageStart,
+});
 const group = (p: Prompt, ...responses: number[][]): ScoreGroup => ({ prompt: p, responses: responses.map((r) => Int32Array.from(r)) });
 
 const GROUPS = [
@@ -20,7 +24,9 @@ const field = (rows: Uint32Array, r: number, name: number): number => rows[r * R
 function owners(groups: readonly ScoreGroup[]): { group: number; response: number; position: number; token: number }[] {
   return groups.flatMap(({ prompt: p, responses }, g) => [
     ...Array.from(p.ids, (token, position) => ({ group: g, response: -1, position, token })),
-    ...responses.flatMap((tokens, response) => Array.from(tokens.slice(0, -1), (token, t) => ({ group: g, response, position: p.ids.length + t, token }))),
+    ...responses.flatMap((tokens, response) =>
+      Array.from(tokens.slice(0, -1), (token, t) => ({ group: g, response, position: p.ids.length + t, token })),
+    ),
   ]);
 }
 
@@ -40,7 +46,9 @@ describe('planScoring', () => {
 
   test('lets a row see its prefix and its own past, and nothing else', () => {
     all.forEach((query, r) => {
-      const visible = all.map((key) => key.group === query.group && (key.response === -1 || key.response === query.response) && key.position <= query.position);
+      const visible = all.map(
+        (key) => key.group === query.group && (key.response === -1 || key.response === query.response) && key.position <= query.position,
+      );
       const [prefixStart, prefixLength, ownStart, ownEnd] = [3, 4, 5, 6].map((f) => field(plan.rows, r, f));
       const planned = all.map((_, k) => (k >= prefixStart && k < prefixStart + prefixLength) || (k >= ownStart && k < ownEnd));
       expect(planned).toEqual(visible);
@@ -49,10 +57,12 @@ describe('planScoring', () => {
 
   test('says how far a key may be seen', () => {
     all.forEach((_, key) => {
-      const seenBy = all.map((__, q) => q).filter((q) => {
-        const [prefixStart, prefixLength, ownStart, ownEnd] = [3, 4, 5, 6].map((f) => field(plan.rows, q, f));
-        return (key >= prefixStart && key < prefixStart + prefixLength) || (key >= ownStart && key < ownEnd);
-      });
+      const seenBy = all
+        .map((__, q) => q)
+        .filter((q) => {
+          const [prefixStart, prefixLength, ownStart, ownEnd] = [3, 4, 5, 6].map((f) => field(plan.rows, q, f));
+          return (key >= prefixStart && key < prefixStart + prefixLength) || (key >= ownStart && key < ownEnd);
+        });
       const end = field(plan.rows, key, 7);
       expect(end).toBe(Math.max(...seenBy) + 1);
       expect(seenBy).toEqual(Array.from({ length: end - key }, (__, i) => key + i));
@@ -92,7 +102,18 @@ describe('planScoring', () => {
       group(prompt([9, 9, 9], b, 0), [5]),
       group(prompt([9, 9, 3], a, 0), [5]),
     ]);
-    expect(Array.from({ length: 10 }, (_, r) => field(rows, r, 0))).toEqual([1, IMAGE_ROW, IMAGE_ROW + 1, 2, IMAGE_ROW + 2, IMAGE_ROW + 3, IMAGE_ROW + 4, IMAGE_ROW, IMAGE_ROW + 1, 3]);
+    expect(Array.from({ length: 10 }, (_, r) => field(rows, r, 0))).toEqual([
+      1,
+      IMAGE_ROW,
+      IMAGE_ROW + 1,
+      2,
+      IMAGE_ROW + 2,
+      IMAGE_ROW + 3,
+      IMAGE_ROW + 4,
+      IMAGE_ROW,
+      IMAGE_ROW + 1,
+      3,
+    ]);
     expect(imageRows).toBe(5);
     expect(images.map((i) => i.firstRow)).toEqual([0, 2]);
   });
@@ -104,7 +125,10 @@ describe('planScoring', () => {
 
 test('chunkGroups keeps groups whole', () => {
   expect(GROUPS.map(rowsOf)).toEqual([6, 1, 5, 2]);
-  expect(chunkGroups(GROUPS, 7)).toEqual([{ start: 0, end: 2 }, { start: 2, end: 4 }]);
+  expect(chunkGroups(GROUPS, 7)).toEqual([
+    { start: 0, end: 2 },
+    { start: 2, end: 4 },
+  ]);
   expect(chunkGroups(GROUPS, 1)).toEqual([0, 1, 2, 3].map((i) => ({ start: i, end: i + 1 })));
   expect(chunkGroups(GROUPS, 100)).toEqual([{ start: 0, end: 4 }]);
   expect(chunkGroups([], 100)).toEqual([]);

@@ -55,7 +55,16 @@ class Packer {
     return first;
   }
 
-  row(token: number, position: number, kvRow: number, prefixStart: number, prefixLength: number, ownStart: number, ownEnd: number, queryEnd: number): void {
+  row(
+    token: number,
+    position: number,
+    kvRow: number,
+    prefixStart: number,
+    prefixLength: number,
+    ownStart: number,
+    ownEnd: number,
+    queryEnd: number,
+  ): void {
     this.words.push(token, position, kvRow, prefixStart, prefixLength, ownStart, ownEnd, queryEnd);
     this.positions = Math.max(this.positions, position + 1);
   }
@@ -73,7 +82,13 @@ class Packer {
   }
 
   plan(): RowPlan {
-    return { rowCount: this.words.length / ROW_WORDS, rows: Uint32Array.from(this.words), images: this.images, imageRows: this.imageRows, positions: this.positions };
+    return {
+      rowCount: this.words.length / ROW_WORDS,
+      rows: Uint32Array.from(this.words),
+      images: this.images,
+      imageRows: this.imageRows,
+      positions: this.positions,
+    };
   }
 }
 
@@ -160,7 +175,10 @@ export function planSampling(prompts: readonly Prompt[], n: number, maxTokens: n
     starts.push(base);
     base += prompt.ids.length;
   }
-  const prefill = chunks(prompts.map((p) => p.ids.length), maxRows).map(({ start, end }) => {
+  const prefill = chunks(
+    prompts.map((p) => p.ids.length),
+    maxRows,
+  ).map(({ start, end }) => {
     const packer = new Packer();
     const last: number[] = [];
     for (let p = start; p < end; p++) {

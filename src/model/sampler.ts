@@ -73,8 +73,15 @@ class Run {
     const logits = arena.words('sample.logits', count * config.vocab);
     linear(gpu, submitter.pass(2 * count * config.hidden * config.vocab), { x: normed, weight: weights.head, y: logits, rows: count });
     sampleOp(gpu, submitter.pass(), {
-      logits, plan: this.rows, sequences: this.sequences, tokens: this.tokenBuffer, scores: this.scoreBuffer,
-      rows: this.active.length, rowsPerLogits, vocab: config.vocab, settings: this.settings,
+      logits,
+      plan: this.rows,
+      sequences: this.sequences,
+      tokens: this.tokenBuffer,
+      scores: this.scoreBuffer,
+      rows: this.active.length,
+      rowsPerLogits,
+      vocab: config.vocab,
+      settings: this.settings,
     });
     this.drawn++;
   }
@@ -92,7 +99,13 @@ class Run {
       const device = decoder.uploadRows(submitter, chunk, 'prefill');
       const last = arena.words('sample.last', chunk.last.length);
       decoder.gpu.write(last, chunk.last);
-      const run = decoder.run(submitter, device, { lora: this.o.lora, rank: this.rank, keep: 'nothing', cache: this.cache, neighbours: true });
+      const run = decoder.run(submitter, device, {
+        lora: this.o.lora,
+        rank: this.rank,
+        keep: 'nothing',
+        cache: this.cache,
+        neighbours: true,
+      });
       const normed = arena.get('sample.normed', chunk.promptCount * bytes);
       decoder.finalNorm(submitter, run.last, last, chunk.promptCount, normed);
       submitter.copy(normed, 0, all, done * bytes, chunk.promptCount * bytes);
@@ -106,8 +119,19 @@ class Run {
     const { decoder } = this;
     const { arena, config } = decoder;
     const count = this.active.length;
-    const device: DeviceRows = { rowCount: count, rows: this.rows, images: arena.words('prefill.images', 1), angles: decoder.angles(this.plan.positions) };
-    const run = decoder.run(submitter, device, { lora: this.o.lora, rank: this.rank, keep: 'nothing', cache: this.cache, neighbours: false });
+    const device: DeviceRows = {
+      rowCount: count,
+      rows: this.rows,
+      images: arena.words('prefill.images', 1),
+      angles: decoder.angles(this.plan.positions),
+    };
+    const run = decoder.run(submitter, device, {
+      lora: this.o.lora,
+      rank: this.rank,
+      keep: 'nothing',
+      cache: this.cache,
+      neighbours: false,
+    });
     const normed = arena.words('sample.normed', count * config.hidden);
     decoder.finalNorm(submitter, run.last, this.identity(), count, normed);
     this.draw(submitter, normed, count, 1);
@@ -117,7 +141,11 @@ class Run {
   private identity(): GPUBuffer {
     const name = 'sample.identity';
     const buffer = this.decoder.arena.words(name, this.count * 2);
-    if (this.drawn === 1) this.decoder.gpu.write(buffer, Uint32Array.from({ length: this.count * 2 }, (_, i) => (i % 2 ? 0 : i / 2)));
+    if (this.drawn === 1)
+      this.decoder.gpu.write(
+        buffer,
+        Uint32Array.from({ length: this.count * 2 }, (_, i) => (i % 2 ? 0 : i / 2)),
+      );
     return buffer;
   }
 
@@ -131,7 +159,10 @@ class Run {
     while (this.drawn < until) this.next(submitter);
     submitter.finish();
     const size = this.count * maxTokens * 4;
-    const [tokenBytes, scoreBytes] = await gpu.read({ buffer: this.tokenBuffer, bytes: size }, { buffer: this.scoreBuffer, bytes: 2 * size });
+    const [tokenBytes, scoreBytes] = await gpu.read(
+      { buffer: this.tokenBuffer, bytes: size },
+      { buffer: this.scoreBuffer, bytes: 2 * size },
+    );
     const tokens = new Int32Array(tokenBytes);
     this.scores = new Float32Array(scoreBytes);
     const still = this.active.filter((s) => {

@@ -30,12 +30,22 @@ export async function readScores(decoder: Decoder, plan: ScoringPlan, activation
 
 export function requireFinite(logProbs: Float32Array): void {
   if (logProbs.every(Number.isFinite)) return;
-  throw new GpuError('not-finite', 'The model gave a log-probability that is not a number.', 'Go back to the last step and lower the learning rate.');
+  throw new GpuError(
+    'not-finite',
+    'The model gave a log-probability that is not a number.',
+    'Go back to the last step and lower the learning rate.',
+  );
 }
 
 export async function score(
   decoder: Decoder,
-  o: { readonly groups: readonly ScoreGroup[]; readonly temperature: number; readonly lora: LoraSource | null; readonly signal?: AbortSignal | undefined; readonly chunkRows?: number },
+  o: {
+    readonly groups: readonly ScoreGroup[];
+    readonly temperature: number;
+    readonly lora: LoraSource | null;
+    readonly signal?: AbortSignal | undefined;
+    readonly chunkRows?: number;
+  },
 ): Promise<RowScores[][]> {
   const out: RowScores[][] = [];
   for (const { start, end } of chunkGroups(o.groups, o.chunkRows ?? CHUNK_ROWS)) {

@@ -23,7 +23,8 @@ function halfToFloat(h: number): number {
 /** The tensor's numbers as f32. */
 export function toFloat32(tensor: Tensor): Float32Array {
   const { dtype, data } = tensor;
-  if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16') throw new Error(`Weights of type ${dtype} cannot be read: F32, BF16 or F16 is needed.`);
+  if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16')
+    throw new Error(`Weights of type ${dtype} cannot be read: F32, BF16 or F16 is needed.`);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const size = dtype === 'F32' ? 4 : 2;
   const out = new Float32Array(data.byteLength / size);
@@ -39,7 +40,8 @@ export function toFloat32(tensor: Tensor): Float32Array {
 function find(tensors: NamedTensors, name: string, shape: readonly number[]): Tensor {
   const tensor = tensors.get(name);
   if (!tensor) throw new Error(`The checkpoint has no tensor ${name}.`);
-  if (tensor.shape.join() !== shape.join()) throw new Error(`${name} has shape [${tensor.shape.join(', ')}], but the configuration says [${shape.join(', ')}].`);
+  if (tensor.shape.join() !== shape.join())
+    throw new Error(`${name} has shape [${tensor.shape.join(', ')}], but the configuration says [${shape.join(', ')}].`);
   return tensor;
 }
 
@@ -83,10 +85,27 @@ export function uploadDecoder(gpu: Gpu, config: DecoderConfig, tensors: NamedTen
     const mlp = (p: string): string => `model.text_model.layers.${l}.mlp.${p}_proj.weight`;
     return {
       inputNorm: norm(`model.text_model.layers.${l}.input_layernorm.weight`),
-      qkv: matrix(gpu, tensors, [{ name: attention('q'), out: heads * headDim }, { name: attention('k'), out: kvHeads * headDim }, { name: attention('v'), out: kvHeads * headDim }], hidden),
+      qkv: matrix(
+        gpu,
+        tensors,
+        [
+          { name: attention('q'), out: heads * headDim },
+          { name: attention('k'), out: kvHeads * headDim },
+          { name: attention('v'), out: kvHeads * headDim },
+        ],
+        hidden,
+      ),
       o: matrix(gpu, tensors, [{ name: attention('o'), out: hidden }], heads * headDim),
       postNorm: norm(`model.text_model.layers.${l}.post_attention_layernorm.weight`),
-      gate_up: matrix(gpu, tensors, [{ name: mlp('gate'), out: intermediate }, { name: mlp('up'), out: intermediate }], hidden),
+      gate_up: matrix(
+        gpu,
+        tensors,
+        [
+          { name: mlp('gate'), out: intermediate },
+          { name: mlp('up'), out: intermediate },
+        ],
+        hidden,
+      ),
       down: matrix(gpu, tensors, [{ name: mlp('down'), out: hidden }], intermediate),
     };
   });
@@ -101,5 +120,6 @@ export function uploadDecoder(gpu: Gpu, config: DecoderConfig, tensors: NamedTen
 /** Gives the GPU memory back. */
 export function destroyDecoder(weights: DecoderWeights): void {
   const all = [weights.embedding, weights.head, ...weights.layers.flatMap((l) => [l.qkv, l.o, l.gate_up, l.down])].map((m) => m.buffer);
-  for (const b of [...all, weights.norm, ...weights.layers.flatMap((l) => [l.inputNorm, l.postNorm])]) (b instanceof GPUBuffer ? b : b.buffer).destroy();
+  for (const b of [...all, weights.norm, ...weights.layers.flatMap((l) => [l.inputNorm, l.postNorm])])
+    (b instanceof GPUBuffer ? b : b.buffer).destroy();
 }

@@ -7,10 +7,29 @@ import type { Gpu } from '../../src/engine/gpu.ts';
 import type { DecoderConfig, GroupName, LoraSource } from '../../src/model/decoder.ts';
 import type { Tensor } from '../../src/model/safetensors.ts';
 import {
-  attention, loraLinear, multiply, randoms, rmsnorm, rope, swiglu, type LoraMatrices, type ReferenceLora, type ReferenceModel,
+  attention,
+  loraLinear,
+  multiply,
+  randoms,
+  rmsnorm,
+  rope,
+  swiglu,
+  type LoraMatrices,
+  type ReferenceLora,
+  type ReferenceModel,
 } from './backward.ts';
 
-export const TINY: DecoderConfig = { layers: 2, hidden: 20, heads: 6, kvHeads: 2, headDim: 6, intermediate: 27, vocab: 37, ropeTheta: 10000, rmsEps: 1e-5 };
+export const TINY: DecoderConfig = {
+  layers: 2,
+  hidden: 20,
+  heads: 6,
+  kvHeads: 2,
+  headDim: 6,
+  intermediate: 27,
+  vocab: 37,
+  ropeTheta: 10000,
+  rmsEps: 1e-5,
+};
 
 export interface Tiny {
   readonly config: DecoderConfig;
@@ -30,7 +49,11 @@ export function tinyModel(o: { seed: number; dtype: 'BF16' | 'F32'; tied: boolea
   const tensors = new Map<string, Tensor>();
   let seed = o.seed * 1000;
   const make = (name: string, shape: number[], centre = 0, scale = 1 / Math.sqrt(shape[1] ?? 4)): Float32Array => {
-    let values = randoms(seed++, shape.reduce((a, b) => a * b), 1.7 * scale).map((x) => x + centre);
+    let values = randoms(
+      seed++,
+      shape.reduce((a, b) => a * b),
+      1.7 * scale,
+    ).map((x) => x + centre);
     let data = new Uint8Array(values.buffer);
     if (o.dtype === 'BF16') ({ data, values } = toBf16(values) as { data: Uint8Array<ArrayBuffer>; values: Float32Array<ArrayBuffer> });
     tensors.set(name, { dtype: o.dtype, shape, data });
@@ -69,7 +92,11 @@ export function groupShape(c: DecoderConfig, name: GroupName): { in: number; out
 }
 
 /** A random adapter; `scale` of the weights large enough to matter. */
-export function tinyLora(config: DecoderConfig, rank: number, seed: number): { reference: ReferenceLora; source: (gpu: Gpu) => LoraSource } {
+export function tinyLora(
+  config: DecoderConfig,
+  rank: number,
+  seed: number,
+): { reference: ReferenceLora; source: (gpu: Gpu) => LoraSource } {
   const cache = new Map<string, LoraMatrices>();
   const reference: ReferenceLora = (layer, name) => {
     const key = `${layer} ${name}`;
@@ -105,7 +132,10 @@ const NO_LORA: ReferenceLora = () => ({ a: [], b: [], rank: 0, scale: 0, starts:
  * Logits [tokens, vocab] of one sequence, all of it, causal. `features` replaces the embeddings from row `start` on.
  */
 export function naiveLogits(
-  model: ReferenceModel, lora: ReferenceLora | null, ids: ArrayLike<number>, image?: { features: ArrayLike<number>; start: number } | null,
+  model: ReferenceModel,
+  lora: ReferenceLora | null,
+  ids: ArrayLike<number>,
+  image?: { features: ArrayLike<number>; start: number } | null,
 ): Float64Array {
   const { heads, kvHeads, headDim, hidden, intermediate, vocab, ropeTheta, rmsEps } = model.shape;
   const rows = ids.length;
@@ -115,7 +145,12 @@ export function naiveLogits(
   const source = lora ?? NO_LORA;
   model.layers.forEach((layer, l) => {
     const n1 = rmsnorm(x, layer.inputNorm, rows, hidden, rmsEps);
-    const { q, k, v } = rope(plan, loraLinear(n1, layer.qkv, source(l, 'qkv'), rows, hidden, (heads + 2 * kvHeads) * headDim), model.shape, ropeTheta);
+    const { q, k, v } = rope(
+      plan,
+      loraLinear(n1, layer.qkv, source(l, 'qkv'), rows, hidden, (heads + 2 * kvHeads) * headDim),
+      model.shape,
+      ropeTheta,
+    );
     const a = attention(plan, q, k, v, model.shape).out;
     const before = x;
     const mid = loraLinear(a, layer.o, source(l, 'o'), rows, heads * headDim, hidden).map((y, i) => y + before[i]);
@@ -137,7 +172,11 @@ export function logSoftmax(logits: ArrayLike<number>, temperature: number): { lo
 
 /** Log-probs and entropies of a response under a prompt, one whole sequence. */
 export function naiveScores(
-  model: ReferenceModel, lora: ReferenceLora | null, prompt: ArrayLike<number>, response: ArrayLike<number>, temperature: number,
+  model: ReferenceModel,
+  lora: ReferenceLora | null,
+  prompt: ArrayLike<number>,
+  response: ArrayLike<number>,
+  temperature: number,
   image?: { features: ArrayLike<number>; start: number } | null,
 ): { logProbs: number[]; entropies: number[] } {
   const logits = naiveLogits(model, lora, [...Array.from(prompt), ...Array.from(response)], image);

@@ -35,8 +35,17 @@ export function attention(
     name: 'attention',
     source: rowPrelude + attentionSource,
     constants: {
-      HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim, ROWS: rows, KEYS: keys, SCALE: 1 / Math.sqrt(headDim), M4: m4, D4: d4,
-      Q_SIZE: 4 * m4 * d4, K_SIZE: keys * (d4 + 1), P_SIZE: keys * m4,
+      HEADS: heads,
+      KV_HEADS: kvHeads,
+      HEAD_DIM: headDim,
+      ROWS: rows,
+      KEYS: keys,
+      SCALE: 1 / Math.sqrt(headDim),
+      M4: m4,
+      D4: d4,
+      Q_SIZE: 4 * m4 * d4,
+      K_SIZE: keys * (d4 + 1),
+      P_SIZE: keys * m4,
     },
   });
   gpu.dispatch(pass, kernel, [gpu.uniform([o.rows]), o.plan, o.q, o.k, o.v, o.out, o.lse], [Math.ceil(o.rows / rows), kvHeads]);

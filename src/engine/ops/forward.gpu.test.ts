@@ -37,7 +37,10 @@ function groups(): Uint32Array {
   const add = (token: number, position: number, prefix: number[], own: number[]): void => {
     words.push(token, position, words.length / 8, prefix[0], prefix[1], own[0], own[1], 0);
   };
-  for (const [length, responses] of [[19, [1, 30, 7]], [3, [1]]] as const) {
+  for (const [length, responses] of [
+    [19, [1, 30, 7]],
+    [3, [1]],
+  ] as const) {
     const start = words.length / 8;
     for (let p = 0; p < length; p++) add(p % 7, p, [start, 0], [start, start + p + 1]);
     for (const n of responses) {
@@ -58,7 +61,12 @@ describe('linear', () => {
         const x = randoms(1, rows * width);
         const w = matrix(randoms(2, out * width), dtype, out, width);
         const [a, b, residual] = [randoms(3, 3 * rank * width), randoms(4, out * rank), randoms(5, rows * out)];
-        const [xBuffer, y, z, xa] = [gpu.upload('x', x), gpu.buffer('y', rows * out * 4), gpu.buffer('z', rows * out * 4), gpu.buffer('xa', rows * 9 * 4)];
+        const [xBuffer, y, z, xa] = [
+          gpu.upload('x', x),
+          gpu.buffer('y', rows * out * 4),
+          gpu.buffer('z', rows * out * 4),
+          gpu.buffer('xa', rows * 9 * 4),
+        ];
         const lora = { xa, b: gpu.upload('b', b), rank, scale: 0.7, starts };
         const [got, plain] = await run(
           (pass) => {
@@ -69,7 +77,9 @@ describe('linear', () => {
           { buffer: y, count: rows * out },
           { buffer: z, count: rows * out },
         );
-        const expected = reference.loraLinear(x, w.values, { a, b, rank, scale: 0.7, starts }, rows, width, out).map((v, i) => v + residual[i]);
+        const expected = reference
+          .loraLinear(x, w.values, { a, b, rank, scale: 0.7, starts }, rows, width, out)
+          .map((v, i) => v + residual[i]);
         expect(relativeError(got, expected)).toBeLessThan(2e-6);
         expect(relativeError(plain, reference.multiply(x, w.values, rows, width, out))).toBeLessThan(2e-6);
       });
@@ -81,11 +91,24 @@ describe('row by row', () => {
   test('rmsnorm, straight and gathered', async () => {
     const [rows, hidden] = [5, 67];
     const [x, gain] = [randoms(1, rows * hidden), randoms(2, hidden)];
-    const [y, z, xBuffer, gainBuffer] = [gpu.buffer('y', rows * hidden * 4), gpu.buffer('z', 2 * hidden * 4), gpu.upload('x', x), gpu.upload('g', gain)];
+    const [y, z, xBuffer, gainBuffer] = [
+      gpu.buffer('y', rows * hidden * 4),
+      gpu.buffer('z', 2 * hidden * 4),
+      gpu.upload('x', x),
+      gpu.upload('g', gain),
+    ];
     const [got, gathered] = await run(
       (pass) => {
         rmsnorm(gpu, pass, { x: xBuffer, gain: gainBuffer, y, hidden, eps: 1e-5, rows });
-        rmsnorm(gpu, pass, { x: xBuffer, gain: gainBuffer, y: z, hidden, eps: 1e-5, rows: 2, gather: gpu.upload('t', Uint32Array.of(4, 9, 1, 9)) });
+        rmsnorm(gpu, pass, {
+          x: xBuffer,
+          gain: gainBuffer,
+          y: z,
+          hidden,
+          eps: 1e-5,
+          rows: 2,
+          gather: gpu.upload('t', Uint32Array.of(4, 9, 1, 9)),
+        });
       },
       { buffer: y, count: rows * hidden },
       { buffer: z, count: 2 * hidden },
@@ -99,7 +122,10 @@ describe('row by row', () => {
     const [rows, width] = [5, 67];
     const gateUp = randoms(1, rows * 2 * width, 6);
     const y = gpu.buffer('y', rows * width * 4);
-    const [got] = await run((pass) => swiglu(gpu, pass, { gateUp: gpu.upload('g', gateUp), y, width, rows }), { buffer: y, count: rows * width });
+    const [got] = await run((pass) => swiglu(gpu, pass, { gateUp: gpu.upload('g', gateUp), y, width, rows }), {
+      buffer: y,
+      count: rows * width,
+    });
     expect(relativeError(got, reference.swiglu(gateUp, rows, width))).toBeLessThan(2e-6);
   });
 
@@ -110,7 +136,10 @@ describe('row by row', () => {
     const tokens = [8, 0x80000003, 0];
     const x = gpu.buffer('x', 3 * hidden * 4);
     const plan = gpu.upload('p', Uint32Array.from(tokens.flatMap((t) => [t, 0, 0, 0, 0, 0, 0, 0])));
-    const [got] = await run((pass) => embed(gpu, pass, { plan, embedding: table.matrix, images: gpu.upload('i', images), x, rows: 3 }), { buffer: x, count: 3 * hidden });
+    const [got] = await run((pass) => embed(gpu, pass, { plan, embedding: table.matrix, images: gpu.upload('i', images), x, rows: 3 }), {
+      buffer: x,
+      count: 3 * hidden,
+    });
     expect([...got]).toEqual([...table.values.subarray(8 * hidden), ...images.subarray(3 * hidden), ...table.values.subarray(0, hidden)]);
   });
 });
@@ -128,7 +157,10 @@ describe('attention', () => {
       const [q, kv] = [shape.heads * shape.headDim, shape.kvHeads * shape.headDim];
       const qkv = randoms(3, rows * (q + 2 * kv), 2);
       const sizes = { q: rows * q, k: rows * kv, v: rows * kv, out: rows * q, lse: rows * shape.heads, single: rows * q };
-      const b = Object.fromEntries(Object.entries(sizes).map(([name, n]) => [name, gpu.buffer(name, n * 4)])) as Record<keyof typeof sizes, GPUBuffer>;
+      const b = Object.fromEntries(Object.entries(sizes).map(([name, n]) => [name, gpu.buffer(name, n * 4)])) as Record<
+        keyof typeof sizes,
+        GPUBuffer
+      >;
       const planBuffer = gpu.upload('plan', plan);
       const [gotQ, gotK, gotV, out, lse, single] = await run(
         (pass) => {
@@ -152,7 +184,12 @@ describe('attention', () => {
 });
 
 describe('head', () => {
-  for (const [count, vocab, dtype, temperature] of [[1, 37, 'f32', 1], [67, 37, 'bf16', 0.7], [5, 5003, 'bf16', 1.3], [130, 257, 'f32', 1]] as const) {
+  for (const [count, vocab, dtype, temperature] of [
+    [1, 37, 'f32', 1],
+    [67, 37, 'bf16', 0.7],
+    [5, 5003, 'bf16', 1.3],
+    [130, 257, 'f32', 1],
+  ] as const) {
     test(`${count} targets, ${vocab} tokens, ${dtype}, temperature ${temperature}`, async () => {
       const hidden = 20;
       const x = randoms(1, count * hidden, 2);
@@ -160,7 +197,10 @@ describe('head', () => {
       const tokens = Array.from({ length: count }, (_, i) => (i * 7919 + vocab - 1) % vocab);
       const [scores, partials] = [gpu.buffer('s', count * 16), gpu.buffer('p', count * 16 * vocabularyParts(count, vocab).parts)];
       const targets = gpu.upload('t', Uint32Array.from(tokens.flatMap((t, i) => [i, t])));
-      const [got] = await run((pass) => headLogprob(gpu, pass, { x: gpu.upload('x', x), head: head.matrix, targets, partials, scores, count, temperature }), { buffer: scores, count: count * 4 });
+      const [got] = await run(
+        (pass) => headLogprob(gpu, pass, { x: gpu.upload('x', x), head: head.matrix, targets, partials, scores, count, temperature }),
+        { buffer: scores, count: count * 4 },
+      );
       const logits = reference.multiply(x, head.values, count, hidden, vocab);
       const expected = tokens.flatMap((token, i) => {
         const { logProbs, entropy } = logSoftmax(logits.subarray(i * vocab, (i + 1) * vocab), temperature);

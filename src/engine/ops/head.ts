@@ -54,13 +54,34 @@ export interface SampleSettings {
 export function sample(
   gpu: Gpu,
   pass: GPUComputePassEncoder,
-  o: { logits: Binding; plan: Binding; sequences: Binding; tokens: Binding; scores: Binding; rows: number; rowsPerLogits: number; vocab: number; settings: SampleSettings },
+  o: {
+    logits: Binding;
+    plan: Binding;
+    sequences: Binding;
+    tokens: Binding;
+    scores: Binding;
+    rows: number;
+    rowsPerLogits: number;
+    vocab: number;
+    settings: SampleSettings;
+  },
 ): void {
   const { temperature, topP, seed, step, maxTokens, endToken } = o.settings;
   const greedy = temperature === 0;
-  const kernel = gpu.kernel({ name: 'sample', source: rowPrelude + sampleSource, constants: { VOCAB: o.vocab, LANES: o.vocab > 4096 ? 256 : 64 } });
+  const kernel = gpu.kernel({
+    name: 'sample',
+    source: rowPrelude + sampleSource,
+    constants: { VOCAB: o.vocab, LANES: o.vocab > 4096 ? 256 : 64 },
+  });
   const params = gpu.uniform([
-    { f: greedy ? 1 : 1 / temperature }, { f: greedy ? 1 : Math.max(topP, 1e-9) }, greedy ? 1 : 0, seed >>> 0, step >>> 0, o.rowsPerLogits, maxTokens, endToken,
+    { f: greedy ? 1 : 1 / temperature },
+    { f: greedy ? 1 : Math.max(topP, 1e-9) },
+    greedy ? 1 : 0,
+    seed >>> 0,
+    step >>> 0,
+    o.rowsPerLogits,
+    maxTokens,
+    endToken,
   ]);
   gpu.dispatch(pass, kernel, [params, o.logits, o.plan, o.sequences, o.tokens, o.scores], [o.rows]);
 }

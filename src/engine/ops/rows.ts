@@ -17,8 +17,16 @@ export interface HeadShape {
 }
 
 /** x[rows, hidden] = embedding[token], or the image feature that the row names. */
-export function embed(gpu: Gpu, pass: GPUComputePassEncoder, o: { plan: Binding; embedding: Matrix; images: Binding; x: Binding; rows: number }): void {
-  const kernel = gpu.kernel({ name: 'embed', source: rowPrelude + weightPrelude(o.embedding.dtype) + embedSource, constants: { HIDDEN: o.embedding.in } });
+export function embed(
+  gpu: Gpu,
+  pass: GPUComputePassEncoder,
+  o: { plan: Binding; embedding: Matrix; images: Binding; x: Binding; rows: number },
+): void {
+  const kernel = gpu.kernel({
+    name: 'embed',
+    source: rowPrelude + weightPrelude(o.embedding.dtype) + embedSource,
+    constants: { HIDDEN: o.embedding.in },
+  });
   gpu.dispatch(pass, kernel, [o.plan, o.images, o.embedding.buffer, o.x], [Math.ceil(o.embedding.in / 64), o.rows]);
 }
 
@@ -28,7 +36,11 @@ export function rmsnorm(
   pass: GPUComputePassEncoder,
   o: { x: Binding; gain: Binding; y: Binding; hidden: number; eps: number; rows: number; gather?: Binding },
 ): void {
-  const kernel = gpu.kernel({ name: 'rmsnorm', source: rmsnormSource, constants: { HIDDEN: o.hidden, EPS: o.eps, GATHER: o.gather ? 1 : 0 } });
+  const kernel = gpu.kernel({
+    name: 'rmsnorm',
+    source: rmsnormSource,
+    constants: { HIDDEN: o.hidden, EPS: o.eps, GATHER: o.gather ? 1 : 0 },
+  });
   gpu.dispatch(pass, kernel, [o.x, o.gain, o.gather ?? o.x, o.y], [o.rows]);
 }
 
@@ -39,7 +51,11 @@ export function ropeKv(
   o: { plan: Binding; qkv: Binding; angles: Binding; q: Binding; k: Binding; v: Binding; shape: HeadShape; rows: number },
 ): void {
   const { heads, kvHeads, headDim } = o.shape;
-  const kernel = gpu.kernel({ name: 'rope_kv', source: rowPrelude + ropeSource, constants: { HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim } });
+  const kernel = gpu.kernel({
+    name: 'rope_kv',
+    source: rowPrelude + ropeSource,
+    constants: { HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim },
+  });
   gpu.dispatch(pass, kernel, [o.plan, o.qkv, o.angles, o.q, o.k, o.v], [Math.ceil(((heads + 2 * kvHeads) * headDim) / 2 / 64), o.rows]);
 }
 
