@@ -1,6 +1,6 @@
 // Y = X·Wᵀ (+ scale·XA·blockdiag(B)ᵀ) (+ residual): a tiled matrix product for few rows or few outputs.
 // A workgroup makes 4·GROUP_Y rows × 4·GROUP_X outputs, a thread 4×4.
-// Groups (⌈OUT/(4·GROUP_X)⌉, ⌈rows/(4·GROUP_Y)⌉). Preludes: weights, linear_tiles.
+// Groups (⌈OUT/(4·GROUP_X)⌉, ⌈rows/(4·GROUP_Y)⌉). Preludes: weights, linear_forward, linear_tiles; with others in its place they make other products.
 @compute @workgroup_size(GROUP_X, GROUP_Y)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u, @builtin(local_invocation_index) lane: u32) {
   let firstOut = group.x * GROUP_X * 4u;

@@ -1,7 +1,7 @@
 // Y = X·Wᵀ (+ scale·XA·blockdiag(B)ᵀ) (+ residual): a tiled matrix product for many rows and outputs.
 // A workgroup makes 8·GROUP_Y rows × 8·GROUP_X outputs, a thread 8×8 (two vec4 of rows, two of outputs): half as many loads from
 // workgroup memory for each product as linear.wgsl, fewer threads.
-// Groups (⌈OUT/(8·GROUP_X)⌉, ⌈rows/(8·GROUP_Y)⌉). Preludes: weights, linear_tiles.
+// Groups (⌈OUT/(8·GROUP_X)⌉, ⌈rows/(8·GROUP_Y)⌉). Preludes: weights, linear_forward, linear_tiles; with others in its place they make other products.
 @compute @workgroup_size(GROUP_X, GROUP_Y)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u, @builtin(local_invocation_index) lane: u32) {
   let firstOut = group.x * GROUP_X * 8u;

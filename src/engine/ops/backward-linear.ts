@@ -7,16 +7,18 @@ import backwardBSource from '../../../kernels/lora_backward_b.wgsl?raw';
 import gradientSource from '../../../kernels/lora_gradient.wgsl?raw';
 import sumSource from '../../../kernels/lora_gradient_sum.wgsl?raw';
 import type { Binding, Gpu } from '../gpu.ts';
-import { weightPrelude, type Matrix } from './linear.ts';
+import { product, weightPrelude, type Matrix } from './linear.ts';
 
-/** dX = dY·W[first .. first + out) + s·dYB·A, added to dX if `accumulate`. dY [rows, out], dYB [rows, width], A [width, in]. */
+/**
+ * dX = dY·W + s·dYB·A, added to dX if `accumulate`. dY [rows, out], dYB [rows, width], A [width, in]. With `part`, dY belongs to the
+ * rows [first, first + out) of W, and what of them lies beyond W's last row counts as zeros.
+ */
 export function linearBackwardX(
   gpu: Gpu,
   pass: GPUComputePassEncoder,
   o: {
     dy: Binding;
     weight: Matrix;
-    /** A part of the matrix' rows; all of them by default. */
     part?: { readonly first: number; readonly out: number };
     lora?: { readonly dyb: Binding; readonly a: Binding; readonly width: number; readonly scale: number } | null;
     dx: Binding;
@@ -26,12 +28,15 @@ export function linearBackwardX(
 ): void {
   const { dy, weight, lora, dx, rows } = o;
   const { first, out } = o.part ?? { first: 0, out: weight.out };
-  const kernel = gpu.kernel({ name: 'linear_backward_x', source: weightPrelude(weight.dtype) + backwardXSource });
-  const params = gpu.uniform([rows, out, weight.in, lora?.width ?? 0, first, o.accumulate ? 1 : 0, { f: lora?.scale ?? 0 }]);
-  gpu.dispatch(pass, kernel, [params, dy, weight.buffer, lora?.dyb ?? dy, lora?.a ?? dy, dx], [Math.ceil(weight.in / 64), Math.ceil(rows / 64)]);
+  const { source, constants, groups } = product(rows, weight.in);
+  const kernel = gpu.kernel({
+    name: 'linear_backward_x',
+    source: weightPrelude(weight.dtype) + backwardXSource + source,
+    constants: { ...constants, IN: weight.in, OUT: out, WIDTH: lora?.width ?? 0 },
+  });
+  const params = gpu.uniform([rows, { f: lora?.scale ?? 0 }, first, weight.out, o.accumulate ? 1 : 0]);
+  gpu.dispatch(pass, kernel, [params, dy, weight.buffer, dx, lora?.dyb ?? dy, lora?.a ?? dy], groups);
 }
-
-const four = (starts: readonly number[]): number[] => [0, 1, 2, 3].map((i) => starts[i] ?? 0);
 
 /** dYB [rows, modules·rank] = dY·blockdiag(B); dY [rows, out], B [out, rank], `starts` the first output of each module. */
 export function loraBackwardB(
@@ -39,9 +44,14 @@ export function loraBackwardB(
   pass: GPUComputePassEncoder,
   o: { dy: Binding; b: Binding; dyb: Binding; rows: number; out: number; rank: number; starts: readonly number[] },
 ): void {
-  const kernel = gpu.kernel({ name: 'lora_backward_b', source: backwardBSource });
-  const params = gpu.uniform([o.rows, o.out, o.rank, o.starts.length, ...four(o.starts)]);
-  gpu.dispatch(pass, kernel, [params, o.dy, o.b, o.dyb], [Math.ceil(o.rows / 32), o.starts.length, Math.ceil(o.rank / 8)]);
+  const modules = o.starts.length;
+  const { source, constants, groups } = product(o.rows, modules * o.rank);
+  const kernel = gpu.kernel({
+    name: 'lora_backward_b',
+    source: backwardBSource + source,
+    constants: { ...constants, OUT: o.out, RANK: o.rank, MODULES: modules, START1: o.starts[1] ?? 0xffffffff, START2: o.starts[2] ?? 0xffffffff },
+  });
+  gpu.dispatch(pass, kernel, [gpu.uniform([o.rows]), o.dy, o.b, o.dyb], groups);
 }
 
 /** Into how many chunks the rows are cut for the partial sums of the LoRA gradients: at least 128 rows each, at most 32. */
@@ -58,6 +68,8 @@ interface Partials {
   readonly offset: number;
   readonly rows: number;
 }
+
+const four = (starts: readonly number[]): number[] => [0, 1, 2, 3].map((i) => starts[i] ?? 0);
 
 /** Partial sums of dYBᵀ·X, [modules·rank, in]. X [rows, in], dYB [rows, width]. */
 export function loraGradientA(gpu: Gpu, pass: GPUComputePassEncoder, o: Partials & { x: Binding; in: number; dyb: Binding; width: number }): void {

@@ -5,14 +5,15 @@ import rmsnormSource from '../../../kernels/rmsnorm_backward.wgsl?raw';
 import swigluSource from '../../../kernels/swiglu_backward.wgsl?raw';
 import type { Binding, Gpu } from '../gpu.ts';
 import { linearBackwardX } from './backward-linear.ts';
-import { weightPrelude, type Matrix } from './linear.ts';
+import { product, weightPrelude, type Matrix } from './linear.ts';
 
 /** Floats that the gradient of a vocabulary chunk's logits may take: 16 MB. */
 const CHUNK_FLOATS = 2 ** 22;
 
-/** Tokens of one vocabulary chunk: a multiple of 64 unless it is the whole vocabulary. */
-export function vocabularyChunk(targets: number, vocab: number, floats = CHUNK_FLOATS): number {
-  return Math.min(vocab, Math.max(64, Math.floor(floats / Math.max(1, targets) / 64) * 64));
+/** Tokens of one vocabulary chunk: the whole vocabulary, or a power of two, so that few pipelines are made. */
+export function vocabularyChunk(targets: number, vocab: number): number {
+  const most = CHUNK_FLOATS / Math.max(1, targets);
+  return vocab <= most ? vocab : Math.min(vocab, 2 ** Math.max(6, Math.floor(Math.log2(most))));
 }
 
 /**
@@ -29,12 +30,16 @@ export function headBackward(
   },
 ): void {
   const { head, count } = o;
-  const kernel = gpu.kernel({ name: 'head_backward', source: weightPrelude(head.dtype) + headSource });
+  const { source, constants, groups } = product(count, o.chunk);
+  const kernel = gpu.kernel({
+    name: 'head_backward',
+    source: weightPrelude(head.dtype) + headSource + source,
+    constants: { ...constants, HIDDEN: head.in, VOCAB: head.out, CHUNK: o.chunk },
+  });
   for (let first = 0; first < head.out; first += o.chunk) {
-    const out = Math.min(o.chunk, head.out - first);
-    const params = gpu.uniform([count, head.in, first, out, { f: 1 / o.temperature }]);
-    gpu.dispatch(pass, kernel, [params, o.h, head.buffer, o.targets, o.scores, o.coefficients, o.dz], [Math.ceil(out / 64), Math.ceil(count / 64)]);
-    linearBackwardX(gpu, pass, { dy: o.dz, weight: head, part: { first, out }, dx: o.dh, rows: count, accumulate: first > 0 });
+    const params = gpu.uniform([count, { f: 1 / o.temperature }, first]);
+    gpu.dispatch(pass, kernel, [params, o.h, head.buffer, o.dz, o.targets, o.scores, o.coefficients], groups);
+    linearBackwardX(gpu, pass, { dy: o.dz, weight: head, part: { first, out: o.chunk }, dx: o.dh, rows: count, accumulate: first > 0 });
   }
 }
 

@@ -166,7 +166,7 @@ describe('head backward', () => {
     });
   }
 
-  it('cuts the vocabulary in multiples of 64 so that a chunk of logits stays small', () => {
+  it('cuts the vocabulary in powers of two so that a chunk of logits stays small', () => {
     expect(vocabularyChunk(5000, 512)).toBe(512);
     expect(vocabularyChunk(2000, 49280)).toBe(2048);
     expect(vocabularyChunk(10 ** 6, 49280)).toBe(64);

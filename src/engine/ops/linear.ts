@@ -3,6 +3,7 @@
  * LoRA: Hu et al. 2021, h = W·x + (alpha/r)·B·A·x; modules that share an input are one fused product.
  */
 import linearSource from '../../../kernels/linear.wgsl?raw';
+import forwardSource from '../../../kernels/linear_forward.wgsl?raw';
 import largeSource from '../../../kernels/linear_large.wgsl?raw';
 import tilesSource from '../../../kernels/linear_tiles.wgsl?raw';
 import bf16Source from '../../../kernels/weights_bf16.wgsl?raw';
@@ -42,6 +43,23 @@ function threads(n: number): number {
 /** From here on 8×8 elements a thread pay, eight threads along either side: tiles of 64×64. */
 const LARGE = { rows: 40, out: 64 };
 
+/** The kernel that makes a [rows, out] product, still without the prelude that says of what (see linear_tiles.wgsl). */
+export function product(
+  rows: number,
+  out: number,
+): { large: boolean; source: string; constants: { GROUP_X: number; GROUP_Y: number }; groups: [number, number] } {
+  const large = rows >= LARGE.rows && out >= LARGE.out;
+  const x = large ? 8 : threads(out);
+  const y = large ? 8 : threads(rows);
+  const each = large ? 8 : 4;
+  return {
+    large,
+    source: tilesSource + (large ? largeSource : linearSource),
+    constants: { GROUP_X: x, GROUP_Y: y },
+    groups: [Math.ceil(out / (each * x)), Math.ceil(rows / (each * y))],
+  };
+}
+
 /** y[rows, out] = x[rows, in]·Wᵀ (+ low rank) (+ residual [rows, out], a buffer other than y). */
 export function linear(
   gpu: Gpu,
@@ -49,22 +67,25 @@ export function linear(
   o: { x: Binding; weight: Matrix; y: Binding; rows: number; lora?: LowRank | null; residual?: Binding | null },
 ): void {
   const { x, weight, y, rows, lora, residual } = o;
-  const large = rows >= LARGE.rows && weight.out >= LARGE.out;
-  const groupX = large ? 8 : threads(weight.out);
-  const groupY = large ? 8 : threads(rows);
-  const each = large ? 8 : 4;
+  const { large, source, constants, groups } = product(rows, weight.out);
   const kernel = gpu.kernel({
     name: large ? 'linear_large' : 'linear',
-    source: weightPrelude(weight.dtype) + tilesSource + (large ? largeSource : linearSource),
+    source: weightPrelude(weight.dtype) + forwardSource + source,
     constants: {
-      IN: weight.in, OUT: weight.out, GROUP_X: groupX, GROUP_Y: groupY, RESIDUAL: residual ? 1 : 0, RANK: lora?.rank ?? 0,
-      MODULES: lora?.starts.length ?? 1, START1: lora?.starts[1] ?? 0xffffffff, START2: lora?.starts[2] ?? 0xffffffff,
+      ...constants,
+      IN: weight.in,
+      OUT: weight.out,
+      RESIDUAL: residual ? 1 : 0,
+      RANK: lora?.rank ?? 0,
+      MODULES: lora?.starts.length ?? 1,
+      START1: lora?.starts[1] ?? 0xffffffff,
+      START2: lora?.starts[2] ?? 0xffffffff,
     },
   });
   gpu.dispatch(
     pass,
     kernel,
     [gpu.uniform([rows, { f: lora?.scale ?? 0 }]), x, weight.buffer, y, residual ?? x, lora?.xa ?? x, lora?.b ?? x],
-    [Math.ceil(weight.out / (each * groupX)), Math.ceil(rows / (each * groupY))],
+    groups,
   );
 }
