@@ -4,7 +4,7 @@
  */
 import { type ModelConfig, parseConfig, parseJson } from './config.ts';
 import { ModelError } from './errors.ts';
-import { readSafetensors, type Tensor } from './safetensors.ts';
+import { headerLength, parseHeader, readSafetensors, type Tensor, type TensorEntry } from './safetensors.ts';
 import type { CheckpointSource } from './source.ts';
 import type { LoadProgress } from './types.ts';
 
@@ -56,9 +56,16 @@ function pickTensors(tensors: ReadonlyMap<string, Tensor>, config: ModelConfig):
   const picked = new Map<string, Tensor>();
   for (const { name, shape } of decoderTensors(config)) {
     const tensor = tensors.get(name);
-    if (!tensor) throw new ModelError('file', `model.safetensors has no tensor ${name}. The file does not belong to this config.json: fetch both from one place.`);
+    if (!tensor)
+      throw new ModelError(
+        'file',
+        `model.safetensors has no tensor ${name}. The file does not belong to this config.json: fetch both from one place.`,
+      );
     if (tensor.shape.join() !== shape.join()) {
-      throw new ModelError('file', `model.safetensors: ${name} is [${tensor.shape.join(', ')}], but config.json says [${shape.join(', ')}]. Fetch both from one place.`);
+      throw new ModelError(
+        'file',
+        `model.safetensors: ${name} is [${tensor.shape.join(', ')}], but config.json says [${shape.join(', ')}]. Fetch both from one place.`,
+      );
     }
     const { dtype } = tensor;
     if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16') {
@@ -69,13 +76,71 @@ function pickTensors(tensors: ReadonlyMap<string, Tensor>, config: ModelConfig):
   return picked;
 }
 
+/** From this size on, only the parts of a file that are needed are fetched. */
+const LARGE = 32 << 20;
+/** Parts nearer to each other than this are fetched as one, and no part is longer than MOST unless one tensor is. */
+const GAP = 1 << 20;
+const MOST = 64 << 20;
+
+/** Neighbouring entries as runs, each to be fetched in one request. */
+export function runs(entries: readonly TensorEntry[]): TensorEntry[][] {
+  const out: TensorEntry[][] = [];
+  for (const entry of [...entries].sort((a, b) => a.start - b.start)) {
+    const run = out.at(-1);
+    const first = run?.[0];
+    const last = run?.at(-1);
+    if (run && first && last && entry.start - last.end <= GAP && entry.end - first.start <= MOST) run.push(entry);
+    else out.push([entry]);
+  }
+  return out;
+}
+
+/**
+ * The wanted tensors of a large file, by range requests (half of an Idefics3 file is the vision tower, which comes as ONNX);
+ * null when the file is small or the source gives no parts.
+ */
+async function readParts(
+  source: CheckpointSource,
+  file: string,
+  wanted: ReadonlySet<string>,
+  onProgress: (loaded: number, total: number) => void,
+): Promise<Map<string, Tensor> | null> {
+  const first = await source.readRange?.(file, 0, 8);
+  if (!source.readRange || !first || first.size < LARGE) return null;
+  const length = headerLength(first.bytes, file, first.size);
+  const header = await source.readRange(file, 8, 8 + length);
+  if (!header) return null;
+  const entries = parseHeader(header.bytes, file, first.size).entries.filter((e) => wanted.has(e.name));
+  const total = entries.reduce((sum, e) => sum + e.end - e.start, 0);
+  const tensors = new Map<string, Tensor>();
+  let loaded = 0;
+  for (const run of runs(entries)) {
+    const start = run[0]?.start ?? 0;
+    const part = await source.readRange(file, start, run.at(-1)?.end ?? start);
+    if (!part) return null;
+    for (const { name, dtype, shape, start: from, end } of run) {
+      tensors.set(name, { dtype, shape, data: part.bytes.subarray(from - start, end - start) });
+      loaded += end - from;
+    }
+    onProgress(loaded, total);
+  }
+  return tensors;
+}
+
 /** The template from `chat_template.jinja`, `chat_template.json` or `tokenizer_config.json`, whichever there is. */
-async function readTemplate(text: (path: string) => Promise<Uint8Array | null>, tokenizerConfig: Readonly<Record<string, unknown>>): Promise<string> {
+async function readTemplate(
+  text: (path: string) => Promise<Uint8Array | null>,
+  tokenizerConfig: Readonly<Record<string, unknown>>,
+): Promise<string> {
   const jinja = await text('chat_template.jinja');
   if (jinja) return new TextDecoder().decode(jinja);
   const json = await text('chat_template.json');
   const template = json ? parseJson(json, 'chat_template.json')['chat_template'] : tokenizerConfig['chat_template'];
-  if (typeof template !== 'string') throw new ModelError('file', 'This checkpoint has no chat template (chat_template.json): an instruction-tuned model is needed, not a base model.');
+  if (typeof template !== 'string')
+    throw new ModelError(
+      'file',
+      'This checkpoint has no chat template (chat_template.json): an instruction-tuned model is needed, not a base model.',
+    );
   return template;
 }
 
@@ -106,8 +171,17 @@ export async function loadCheckpoint(source: CheckpointSource, onProgress?: (p: 
   const tokenizer = parseJson(await required('tokenizer.json', 'It must hold a fast tokenizer.'), 'tokenizer.json');
   const tokenizerConfig = (await optionalJson('tokenizer_config.json')) ?? {};
   const chatTemplate = await readTemplate(optional, tokenizerConfig);
-  const vision = await required('onnx/vision_encoder.onnx', 'Export the vision tower to ONNX (f32), or choose a repository that has an onnx folder.');
-  const weights = await required('model.safetensors', 'Only checkpoints in one safetensors file can be loaded.');
-  const tensors = pickTensors(readSafetensors(weights, 'model.safetensors').tensors, config);
+  const vision = await required(
+    'onnx/vision_encoder.onnx',
+    'Export the vision tower to ONNX (f32), or choose a repository that has an onnx folder.',
+  );
+  const wanted = new Set(decoderTensors(config).map((t) => t.name));
+  const weights = 'model.safetensors';
+  let found: ReadonlyMap<string, Tensor> | null = await readParts(source, weights, wanted, (loaded, total) => {
+    files[weights] = loaded;
+    onProgress?.({ phase: 'download', file: weights, loaded, total });
+  });
+  found ??= readSafetensors(await required(weights, 'Only checkpoints in one safetensors file can be loaded.'), weights).tensors;
+  const tensors = pickTensors(found, config);
   return { name: source.name, config, tokenizer, tokenizerConfig, chatTemplate, tensors, vision, files };
 }

@@ -2,11 +2,28 @@ import { describe, expect, test } from 'vitest';
 import { parseConfig, parseJson } from './config.ts';
 
 const text = {
-  model_type: 'llama', hidden_size: 576, num_hidden_layers: 30, num_attention_heads: 9, num_key_value_heads: 3, head_dim: 64,
-  intermediate_size: 1536, vocab_size: 49280, rope_theta: 100000, rope_scaling: null, rope_interleaved: false, rms_norm_eps: 1e-5,
-  max_position_embeddings: 8192, qk_layer_norms: false,
+  model_type: 'llama',
+  hidden_size: 576,
+  num_hidden_layers: 30,
+  num_attention_heads: 9,
+  num_key_value_heads: 3,
+  head_dim: 64,
+  intermediate_size: 1536,
+  vocab_size: 49280,
+  rope_theta: 100000,
+  rope_scaling: null,
+  rope_interleaved: false,
+  rms_norm_eps: 1e-5,
+  max_position_embeddings: 8192,
+  qk_layer_norms: false,
 };
-const base = { model_type: 'idefics3', image_token_id: 49190, scale_factor: 4, vision_config: { image_size: 512, patch_size: 16 }, text_config: text };
+const base = {
+  model_type: 'idefics3',
+  image_token_id: 49190,
+  scale_factor: 4,
+  vision_config: { image_size: 512, patch_size: 16 },
+  text_config: text,
+};
 const withText = (changes: object) => () => parseConfig({ ...base, text_config: { ...text, ...changes } }, null, null);
 
 describe('configuration', () => {
@@ -22,21 +39,31 @@ describe('configuration', () => {
 
   test('omitted fields take the defaults of transformers', () => {
     const config = parseConfig({ model_type: 'smolvlm', text_config: {}, vision_config: { image_size: 384 } }, null, null);
-    expect([config.text.hidden, config.text.layers, config.text.heads, config.text.kvHeads, config.text.headDim]).toEqual([4096, 32, 32, 32, 128]);
+    expect([config.text.hidden, config.text.layers, config.text.heads, config.text.kvHeads, config.text.headDim]).toEqual([
+      4096, 32, 32, 32, 128,
+    ]);
     expect([config.text.intermediate, config.text.vocab, config.text.rmsEps, config.text.ropeTheta]).toEqual([11008, 32000, 1e-6, 10000]);
     expect([config.contextLength, config.eosTokenId, config.imageTokenId]).toEqual([2048, null, 128257]);
     expect(config.image.tokens).toBe(36);
-    expect(() => parseConfig({ model_type: 'smolvlm' }, null, null)).toThrow('a picture of 224 pixels does not divide into patches of 32 shuffled by 2');
+    expect(() => parseConfig({ model_type: 'smolvlm' }, null, null)).toThrow(
+      'a picture of 224 pixels does not divide into patches of 32 shuffled by 2',
+    );
   });
 
   test('theta is found in the newer place too, and the first of several end tokens', () => {
-    const config = parseConfig({ ...base, text_config: { ...text, rope_theta: undefined, rope_parameters: { rope_type: 'default', rope_theta: 5000 } } }, { eos_token_id: [7, 2] }, null);
+    const config = parseConfig(
+      { ...base, text_config: { ...text, rope_theta: undefined, rope_parameters: { rope_type: 'default', rope_theta: 5000 } } },
+      { eos_token_id: [7, 2] },
+      null,
+    );
     expect(config.text.ropeTheta).toBe(5000);
     expect(config.eosTokenId).toBe(7);
   });
 
   test('what cannot be run is refused in a sentence', () => {
-    expect(() => parseConfig({ ...base, model_type: 'qwen2_vl' }, null, null)).toThrow('This checkpoint cannot be trained here: its model_type is "qwen2_vl"');
+    expect(() => parseConfig({ ...base, model_type: 'qwen2_vl' }, null, null)).toThrow(
+      'This checkpoint cannot be trained here: its model_type is "qwen2_vl"',
+    );
     expect(() => parseConfig({}, null, null)).toThrow('its model_type is null');
     expect(() => parseConfig({ ...base, quantization_config: {} }, null, null)).toThrow('quantised');
     expect(withText({ model_type: 'qwen2' })).toThrow('its language model is of type "qwen2"');

@@ -42,7 +42,10 @@ export function parseJson(bytes: Uint8Array, file: string): Json {
 }
 
 function refuse(what: string): never {
-  throw new ModelError('unsupported', `This checkpoint cannot be trained here: ${what}. Choose an Idefics3 or SmolVLM checkpoint with a plain Llama decoder.`);
+  throw new ModelError(
+    'unsupported',
+    `This checkpoint cannot be trained here: ${what}. Choose an Idefics3 or SmolVLM checkpoint with a plain Llama decoder.`,
+  );
 }
 
 function section(json: Json, key: string, file: string): Json {
@@ -54,13 +57,15 @@ function section(json: Json, key: string, file: string): Json {
 /** A whole number ≥ 1, or the default when the field is omitted or null. */
 function count(json: Json, key: string, fallback: number, file: string): number {
   const value = json[key] ?? fallback;
-  if (!Number.isSafeInteger(value) || (value as number) < 1) throw new ModelError('file', `${file}: ${key} is ${JSON.stringify(value)}; a whole number ≥ 1 is needed.`);
+  if (!Number.isSafeInteger(value) || (value as number) < 1)
+    throw new ModelError('file', `${file}: ${key} is ${JSON.stringify(value)}; a whole number ≥ 1 is needed.`);
   return value as number;
 }
 
 function positive(json: Json, key: string, fallback: number, file: string): number {
   const value = json[key] ?? fallback;
-  if (typeof value !== 'number' || !(value > 0) || !Number.isFinite(value)) throw new ModelError('file', `${file}: ${key} is ${JSON.stringify(value)}; a number > 0 is needed.`);
+  if (typeof value !== 'number' || !(value > 0) || !Number.isFinite(value))
+    throw new ModelError('file', `${file}: ${key} is ${JSON.stringify(value)}; a number > 0 is needed.`);
   return value;
 }
 
@@ -115,7 +120,8 @@ function parseImage(config: Json, preprocessor: Json | null): ImageConfig {
   const patch = count(vision, 'patch_size', 32, 'config.json');
   const scale = count(config, 'scale_factor', 2, 'config.json');
   const side = size / patch / scale;
-  if (!Number.isInteger(side)) throw new ModelError('file', `config.json: a picture of ${size} pixels does not divide into patches of ${patch} shuffled by ${scale}.`);
+  if (!Number.isInteger(side))
+    throw new ModelError('file', `config.json: a picture of ${size} pixels does not divide into patches of ${patch} shuffled by ${scale}.`);
   const triple = (key: string): readonly [number, number, number] => {
     const value = preprocessor?.[key] ?? [0.5, 0.5, 0.5];
     if (!Array.isArray(value) || value.length !== 3 || !value.every((x) => typeof x === 'number')) {

@@ -82,12 +82,17 @@ export class ImageCache {
 
   private async fill(fresh: readonly { slot: Slot; picture: Picture }[]): Promise<void> {
     if (fresh.length === 0) return;
-    const pixels = pixelValues(fresh.map((f) => f.picture), this.image);
+    const pixels = pixelValues(
+      fresh.map((f) => f.picture),
+      this.image,
+    );
     const encoded = this.gpu.buffer('encoded pictures', fresh.length * this.slotBytes);
     try {
       await this.vision.encode(pixels, fresh.length, encoded, 0);
       const encoder = this.gpu.device.createCommandEncoder({ label: 'store image features' });
-      fresh.forEach(({ slot }, i) => encoder.copyBufferToBuffer(encoded, i * this.slotBytes, this.pool, slot.index * this.slotBytes, this.slotBytes));
+      fresh.forEach(({ slot }, i) =>
+        encoder.copyBufferToBuffer(encoded, i * this.slotBytes, this.pool, slot.index * this.slotBytes, this.slotBytes),
+      );
       this.gpu.device.queue.submit([encoder.finish()]);
     } finally {
       encoded.destroy();

@@ -18,7 +18,10 @@ describe('pictures against Pillow and the Idefics3 processor', () => {
     expect(resize(picture, 64, 64)).toBe(picture);
     const want = floats(images[0].pixelValues as string); // [3, 8, 8]: every ninth pixel
     const values = pixelValues([picture, picture], half);
-    const got = Float32Array.from({ length: 192 }, (_, i) => values[(3 + Math.floor(i / 64)) * 4096 + (Math.floor(i / 8) % 8) * 576 + (i % 8) * 9] as number);
+    const got = Float32Array.from(
+      { length: 192 },
+      (_, i) => values[(3 + Math.floor(i / 64)) * 4096 + (Math.floor(i / 8) % 8) * 576 + (i % 8) * 9] as number,
+    );
     expect(maxDifference(got, want)).toBeLessThan(1e-6);
   });
 

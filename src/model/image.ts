@@ -51,7 +51,8 @@ export function resize(picture: Picture, width: number, height: number): Picture
       const { first, weights } = across[x] as Taps;
       for (let c = 0; c < 3; c++) {
         let sum = 0;
-        for (let i = 0; i < weights.length; i++) sum += (weights[i] as number) * (picture.data[(y * picture.width + first + i) * 3 + c] as number);
+        for (let i = 0; i < weights.length; i++)
+          sum += (weights[i] as number) * (picture.data[(y * picture.width + first + i) * 3 + c] as number);
         narrow[(y * width + x) * 3 + c] = byte(sum);
       }
     }
@@ -70,8 +71,13 @@ export function resize(picture: Picture, width: number, height: number): Picture
 
 export function checkPicture({ width, height, data }: Picture): void {
   const whole = Number.isInteger(width) && Number.isInteger(height) && width >= 1 && height >= 1;
-  if (!whole || width > MAX_SIDE || height > MAX_SIDE) throw new ModelError('prompt', `A picture of ${width}×${height} pixels cannot be used; sides from 1 to ${MAX_SIDE} can.`);
-  if (data.length !== width * height * 3) throw new ModelError('prompt', `A picture of ${width}×${height} pixels needs ${width * height * 3} bytes of RGB; ${data.length} were given.`);
+  if (!whole || width > MAX_SIDE || height > MAX_SIDE)
+    throw new ModelError('prompt', `A picture of ${width}×${height} pixels cannot be used; sides from 1 to ${MAX_SIDE} can.`);
+  if (data.length !== width * height * 3)
+    throw new ModelError(
+      'prompt',
+      `A picture of ${width}×${height} pixels needs ${width * height * 3} bytes of RGB; ${data.length} were given.`,
+    );
 }
 
 /** `pixel_values` of a batch, f32 [pictures, 3, size, size]. */

@@ -6,7 +6,17 @@ import { loraLayout } from './lora.ts';
 import { adapterSlices, readAdapterConfig, readAdapterWeights, writeAdapterFiles } from './peft.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 
-const pico: DecoderConfig = { layers: 4, hidden: 128, heads: 4, kvHeads: 2, headDim: 32, intermediate: 352, vocab: 512, ropeTheta: 10000, rmsEps: 1e-5 };
+const pico: DecoderConfig = {
+  layers: 4,
+  hidden: 128,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 32,
+  intermediate: 352,
+  vocab: 512,
+  ropeTheta: 10000,
+  rmsEps: 1e-5,
+};
 const layout = loraLayout(pico, reference.rank);
 const params = new Float32Array(layout.total);
 for (const [i, { shape, offset }] of adapterSlices(layout).entries()) params.set(noise(shape[0] * shape[1], i, 1), offset);
@@ -57,8 +67,13 @@ describe('PEFT files', () => {
     for (const [changes, message] of refused) expect(() => readAdapterConfig(config(changes))).toThrow(message);
     expect(() => readAdapterConfig('<html>')).toThrow('adapter_config.json is not JSON');
     const path = 'base_model.model.model.text_model.layers.0.self_attn.q_proj.lora_A.weight';
-    const one = (name: string, shape: number[], data = new Float32Array(shape.reduce((a, b) => a * b))) => () => readAdapterWeights(writeSafetensors([{ name, shape, data }]), layout);
-    expect(one('base_model.model.model.vision_model.encoder.layers.0.self_attn.q_proj.lora_A.weight', [3, 96])).toThrow('it changes the vision tower');
+    const one =
+      (name: string, shape: number[], data = new Float32Array(shape.reduce((a, b) => a * b))) =>
+      () =>
+        readAdapterWeights(writeSafetensors([{ name, shape, data }]), layout);
+    expect(one('base_model.model.model.vision_model.encoder.layers.0.self_attn.q_proj.lora_A.weight', [3, 96])).toThrow(
+      'it changes the vision tower',
+    );
     expect(one(path.replace('layers.0', 'layers.9'), [3, 128])).toThrow('which this model does not');
     expect(one(path, [4, 128])).toThrow('is [4, 128], but this model and rank need [3, 128]');
     expect(one(path, [3, 128])).toThrow('but not base_model.model.model.text_model.layers.0.self_attn.q_proj.lora_B.weight');

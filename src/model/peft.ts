@@ -39,12 +39,31 @@ export function adapterSlices(layout: LoraLayout): Slice[] {
 }
 
 export function writeAdapterFiles(o: { layout: LoraLayout; params: Float32Array; alpha: number; baseModel: string }): AdapterFiles {
-  const tensors = adapterSlices(o.layout).map(({ key, shape, offset }) => ({ name: key, shape, data: o.params.slice(offset, offset + shape[0] * shape[1]) }));
+  const tensors = adapterSlices(o.layout).map(({ key, shape, offset }) => ({
+    name: key,
+    shape,
+    data: o.params.slice(offset, offset + shape[0] * shape[1]),
+  }));
   // only keys that old versions of PEFT know too
   const config = {
-    peft_type: 'LORA', task_type: 'CAUSAL_LM', base_model_name_or_path: o.baseModel, revision: null, inference_mode: true,
-    r: o.layout.rank, lora_alpha: o.alpha, lora_dropout: 0, bias: 'none', fan_in_fan_out: false, init_lora_weights: true, use_rslora: false,
-    target_modules: TARGETS, modules_to_save: null, rank_pattern: {}, alpha_pattern: {}, layers_to_transform: null, layers_pattern: null,
+    peft_type: 'LORA',
+    task_type: 'CAUSAL_LM',
+    base_model_name_or_path: o.baseModel,
+    revision: null,
+    inference_mode: true,
+    r: o.layout.rank,
+    lora_alpha: o.alpha,
+    lora_dropout: 0,
+    bias: 'none',
+    fan_in_fan_out: false,
+    init_lora_weights: true,
+    use_rslora: false,
+    target_modules: TARGETS,
+    modules_to_save: null,
+    rank_pattern: {},
+    alpha_pattern: {},
+    layers_to_transform: null,
+    layers_pattern: null,
   };
   return { [CONFIG]: `${JSON.stringify(config, null, 2)}\n`, [WEIGHTS]: writeSafetensors(tensors) };
 }
@@ -61,14 +80,25 @@ export function readAdapterConfig(json: string): { rank: number; alpha: number }
     return typeof value === 'object' ? value !== null && Object.keys(value).length > 0 : value !== false;
   };
   if (config['peft_type'] !== 'LORA') refuse(`its type is ${JSON.stringify(config['peft_type'] ?? null)}`);
-  for (const key of ['use_dora', 'lora_bias', 'modules_to_save', 'rank_pattern', 'alpha_pattern', 'fan_in_fan_out', 'trainable_token_indices', 'layer_replication']) {
+  for (const key of [
+    'use_dora',
+    'lora_bias',
+    'modules_to_save',
+    'rank_pattern',
+    'alpha_pattern',
+    'fan_in_fan_out',
+    'trainable_token_indices',
+    'layer_replication',
+  ]) {
     if (filled(key)) refuse(`it uses ${key}`);
   }
   if ((config['bias'] ?? 'none') !== 'none') refuse('it trains biases');
   const rank = config['r'] ?? 8;
   const alpha = config['lora_alpha'] ?? 8;
-  if (!Number.isInteger(rank) || (rank as number) < 1 || (rank as number) > MAX_RANK) throw new ModelError('file', `${CONFIG}: r is ${JSON.stringify(rank)}; a whole number from 1 to ${MAX_RANK} is needed.`);
-  if (typeof alpha !== 'number' || !Number.isFinite(alpha) || alpha <= 0) throw new ModelError('file', `${CONFIG}: lora_alpha is ${JSON.stringify(alpha)}; a number > 0 is needed.`);
+  if (!Number.isInteger(rank) || (rank as number) < 1 || (rank as number) > MAX_RANK)
+    throw new ModelError('file', `${CONFIG}: r is ${JSON.stringify(rank)}; a whole number from 1 to ${MAX_RANK} is needed.`);
+  if (typeof alpha !== 'number' || !Number.isFinite(alpha) || alpha <= 0)
+    throw new ModelError('file', `${CONFIG}: lora_alpha is ${JSON.stringify(alpha)}; a number > 0 is needed.`);
   // s = alpha/√r is s = (alpha·√r)/r
   return { rank: rank as number, alpha: config['use_rslora'] === true ? alpha * Math.sqrt(rank as number) : alpha };
 }
@@ -80,7 +110,10 @@ export function readAdapterWeights(bytes: Uint8Array, layout: LoraLayout): Float
   const known = new Map(adapterSlices(layout).map((slice) => [slice.key, slice]));
   for (const [key, tensor] of tensors) {
     const slice = known.get(key);
-    if (!slice) refuse(key.includes('vision_model') ? `it changes the vision tower (${key}), which is frozen` : `it has ${key}, which this model does not`);
+    if (!slice)
+      refuse(
+        key.includes('vision_model') ? `it changes the vision tower (${key}), which is frozen` : `it has ${key}, which this model does not`,
+      );
     params.set(values(key, tensor, slice), slice.offset);
   }
   for (const key of tensors.keys()) {
@@ -91,8 +124,10 @@ export function readAdapterWeights(bytes: Uint8Array, layout: LoraLayout): Float
 }
 
 function values(key: string, tensor: Tensor, { shape }: Slice): Float32Array {
-  if (tensor.shape.join() !== shape.join()) throw new ModelError('file', `${WEIGHTS}: ${key} is [${tensor.shape.join(', ')}], but this model and rank need [${shape.join(', ')}].`);
+  if (tensor.shape.join() !== shape.join())
+    throw new ModelError('file', `${WEIGHTS}: ${key} is [${tensor.shape.join(', ')}], but this model and rank need [${shape.join(', ')}].`);
   const floats = toFloat32(tensor);
-  if (!floats.every(Number.isFinite)) throw new ModelError('file', `${WEIGHTS}: ${key} holds numbers that are not finite. Export the adapter again.`);
+  if (!floats.every(Number.isFinite))
+    throw new ModelError('file', `${WEIGHTS}: ${key} holds numbers that are not finite. Export the adapter again.`);
   return floats;
 }

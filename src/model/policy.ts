@@ -18,8 +18,20 @@ import { sample } from './sampler.ts';
 import { score } from './scorer.ts';
 import { Tokenizer } from './tokenizer.ts';
 import type {
-  AdamWOptions, AdapterFiles, AdapterState, GradientOptions, ImageFeatures, LoadProgress, ModelInfo, ModuleNorm, Picture, Prompt,
-  RowScores, Sampled, SampleOptions, ScoreOptions,
+  AdamWOptions,
+  AdapterFiles,
+  AdapterState,
+  GradientOptions,
+  ImageFeatures,
+  LoadProgress,
+  ModelInfo,
+  ModuleNorm,
+  Picture,
+  Prompt,
+  RowScores,
+  Sampled,
+  SampleOptions,
+  ScoreOptions,
 } from './types.ts';
 import type { VisionEncoderFactory } from './vision.ts';
 import { destroyDecoder, uploadDecoder } from './weights.ts';
@@ -53,7 +65,13 @@ export class Policy {
   private turn: Promise<unknown> = Promise.resolve();
 
   private constructor(o: {
-    gpu: Gpu; info: Omit<ModelInfo, 'loraParameters'>; eos: number; tokenizer: Tokenizer; prompts: PromptBuilder; images: ImageCache; decoder: Decoder;
+    gpu: Gpu;
+    info: Omit<ModelInfo, 'loraParameters'>;
+    eos: number;
+    tokenizer: Tokenizer;
+    prompts: PromptBuilder;
+    images: ImageCache;
+    decoder: Decoder;
     lora: LoraOptions;
   }) {
     this.gpu = o.gpu;
@@ -72,7 +90,8 @@ export class Policy {
     const { config } = checkpoint;
     const tokenizer = new Tokenizer(checkpoint.tokenizer, checkpoint.tokenizerConfig);
     const eos = config.eosTokenId ?? tokenizer.id('<end_of_utterance>');
-    if (eos === null || eos >= config.text.vocab) throw new ModelError('file', `${source.name} does not say which token ends a response (generation_config.json: eos_token_id).`);
+    if (eos === null || eos >= config.text.vocab)
+      throw new ModelError('file', `${source.name} does not say which token ends a response (generation_config.json: eos_token_id).`);
     const { tokens: imageTokens, size: imageSize } = config.image;
     const { contextLength, imageTokenId } = config;
     const prompts = new PromptBuilder({ tokenizer, chatTemplate: checkpoint.chatTemplate, imageTokens, imageTokenId, contextLength });
@@ -86,9 +105,24 @@ export class Policy {
     const info = {
       name: source.name,
       parameters: [...checkpoint.tensors.values()].reduce((sum, t) => sum + t.shape.reduce((a, b) => a * b, 1), 0),
-      layers: config.text.layers, hidden: config.text.hidden, vocab: config.text.vocab, imageTokens, imageSize, contextLength, files: checkpoint.files,
+      layers: config.text.layers,
+      hidden: config.text.hidden,
+      vocab: config.text.vocab,
+      imageTokens,
+      imageSize,
+      contextLength,
+      files: checkpoint.files,
     };
-    return new Policy({ gpu, info, eos, tokenizer, prompts, images: new ImageCache(gpu, vision, config.image, config.text.hidden), decoder, lora: options });
+    return new Policy({
+      gpu,
+      info,
+      eos,
+      tokenizer,
+      prompts,
+      images: new ImageCache(gpu, vision, config.image, config.text.hidden),
+      decoder,
+      lora: options,
+    });
   }
 
   get info(): ModelInfo {
@@ -126,7 +160,12 @@ export class Policy {
   sample(o: SampleOptions): Promise<Sampled[][]> {
     const longest = Math.max(0, ...o.prompts.map((p) => p.ids.length));
     if (longest + o.maxTokens > this.fixedInfo.contextLength) {
-      return Promise.reject(new ModelError('prompt', `A prompt of ${longest} tokens and a response of ${o.maxTokens} are over the model's ${this.fixedInfo.contextLength}. Shorten the question or lower max tokens.`));
+      return Promise.reject(
+        new ModelError(
+          'prompt',
+          `A prompt of ${longest} tokens and a response of ${o.maxTokens} are over the model's ${this.fixedInfo.contextLength}. Shorten the question or lower max tokens.`,
+        ),
+      );
     }
     return this.alone(() => sample(this.decoder, { ...o, lora: o.adapter ? this.adapter.lora : null, eos: this.eos }));
   }

@@ -11,7 +11,11 @@ import { Tokenizer } from './tokenizer.ts';
 
 const tokenizer = new Tokenizer(tokenizerFile, tokenizerConfig);
 const builder = new PromptBuilder({
-  tokenizer, chatTemplate: chat.chat_template, imageTokens: 16, imageTokenId: config.image_token_id, contextLength: 1024,
+  tokenizer,
+  chatTemplate: chat.chat_template,
+  imageTokens: 16,
+  imageTokenId: config.image_token_id,
+  contextLength: 1024,
 });
 
 describe('tokenizer against transformers', () => {
@@ -67,7 +71,8 @@ describe('prompts against transformers', () => {
   });
 
   test('a tokenizer that does not belong to the config is refused', () => {
-    const make = () => new PromptBuilder({ tokenizer, chatTemplate: chat.chat_template, imageTokens: 16, imageTokenId: 5, contextLength: 1024 });
+    const make = () =>
+      new PromptBuilder({ tokenizer, chatTemplate: chat.chat_template, imageTokens: 16, imageTokenId: 5, contextLength: 1024 });
     expect(make).toThrow('config.json says 5');
     expect(() => new Tokenizer({}, {})).toThrow('tokenizer.json cannot be used');
   });

@@ -41,10 +41,14 @@ export class PromptBuilder {
       throw new ModelError('file', `The chat template is not valid Jinja: ${(error as Error).message}.`);
     }
     for (const token of ['<image>', '<fake_token_around_image>', '<global-img>']) {
-      if (o.tokenizer.id(token) === null) throw new ModelError('unsupported', `The tokenizer has no ${token}: this is not an Idefics3 or SmolVLM checkpoint.`);
+      if (o.tokenizer.id(token) === null)
+        throw new ModelError('unsupported', `The tokenizer has no ${token}: this is not an Idefics3 or SmolVLM checkpoint.`);
     }
     if (o.tokenizer.id('<image>') !== o.imageTokenId) {
-      throw new ModelError('file', `tokenizer.json gives <image> the id ${o.tokenizer.id('<image>')}, config.json says ${o.imageTokenId}. Fetch both from one place.`);
+      throw new ModelError(
+        'file',
+        `tokenizer.json gives <image> the id ${o.tokenizer.id('<image>')}, config.json says ${o.imageTokenId}. Fetch both from one place.`,
+      );
     }
     const frame = '<fake_token_around_image>';
     this.expansion = `${frame}<global-img>${'<image>'.repeat(o.imageTokens)}${frame}`;
@@ -56,7 +60,8 @@ export class PromptBuilder {
     const length = hint.length + text.length;
     if (length > MAX_CHARACTERS) refuse(`The question is ${length} characters long; at most ${MAX_CHARACTERS} fit. Shorten it.`);
     const special = this.tokenizer.findSpecial(hint + text);
-    if (special !== null) refuse(`The question contains “${special}”, which the model reads as a control token. Leave it out or spell it differently.`);
+    if (special !== null)
+      refuse(`The question contains “${special}”, which the model reads as a control token. Leave it out or spell it differently.`);
     const content = [...(hasImage ? [{ type: 'image' }] : []), { type: 'text', text: hint + text }];
     const rendered = this.template.render({ messages: [{ role: 'user', content }], add_generation_prompt: true });
     return rendered.replace('<image>', () => this.expansion);
@@ -69,7 +74,10 @@ export class PromptBuilder {
     const imageStart = ids.indexOf(this.imageTokenId);
     const found = ids.reduce((n, id) => n + (id === this.imageTokenId ? 1 : 0), 0);
     if (found !== (hasImage ? this.imageTokens : 0)) {
-      throw new ModelError('unsupported', `The chat template made ${found} picture tokens where ${hasImage ? this.imageTokens : 0} are needed.`);
+      throw new ModelError(
+        'unsupported',
+        `The chat template made ${found} picture tokens where ${hasImage ? this.imageTokens : 0} are needed.`,
+      );
     }
     return { ids, imageStart };
   }

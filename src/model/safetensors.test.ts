@@ -30,9 +30,13 @@ describe('safetensors', () => {
 
   test('a file that is cut off says so', () => {
     const whole = file({ a: entry([4], 0, 16) }, 16);
-    expect(() => readSafetensors(whole.subarray(0, 5), 'a.safetensors')).toThrow('a.safetensors is not a valid safetensors file: it is cut off after 5 bytes');
+    expect(() => readSafetensors(whole.subarray(0, 5), 'a.safetensors')).toThrow(
+      'a.safetensors is not a valid safetensors file: it is cut off after 5 bytes',
+    );
     expect(() => readSafetensors(whole.subarray(0, 20), 'a.safetensors')).toThrow('its header would end at byte');
-    expect(() => readSafetensors(whole.subarray(0, whole.length - 1), 'a.safetensors')).toThrow('a ends at data byte 16, but only 15 are there');
+    expect(() => readSafetensors(whole.subarray(0, whole.length - 1), 'a.safetensors')).toThrow(
+      'a ends at data byte 16, but only 15 are there',
+    );
     expect(() => readSafetensors(whole.subarray(0, whole.length - 1), 'a.safetensors')).toThrow('Fetch the file again');
   });
 

@@ -46,7 +46,11 @@ export function headerLength(first: Uint8Array, file: string, fileBytes: number)
     // "<" of an HTML page, "v" of "version https://git-lfs…"
     const text = new TextDecoder().decode(first.subarray(0, 64)).trim();
     if (/^(<!|<html|version https:\/\/git-lfs)/i.test(text)) {
-      throw malformed(file, text.startsWith('v') ? 'it is a Git LFS pointer' : 'it is a web page', 'Give the address of the file itself (…/resolve/main/…).');
+      throw malformed(
+        file,
+        text.startsWith('v') ? 'it is a Git LFS pointer' : 'it is a web page',
+        'Give the address of the file itself (…/resolve/main/…).',
+      );
     }
   }
   if (length < 2n) throw malformed(file, 'its header is empty');
@@ -56,7 +60,11 @@ export function headerLength(first: Uint8Array, file: string, fileBytes: number)
 }
 
 /** Checks the JSON header (`header` without the 8 length bytes) against the size of the whole file. */
-export function parseHeader(header: Uint8Array, file: string, fileBytes: number): { metadata: Record<string, string>; entries: TensorEntry[] } {
+export function parseHeader(
+  header: Uint8Array,
+  file: string,
+  fileBytes: number,
+): { metadata: Record<string, string>; entries: TensorEntry[] } {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(header));
@@ -80,7 +88,8 @@ export function parseHeader(header: Uint8Array, file: string, fileBytes: number)
   let previous = 'the header';
   for (const entry of byStart) {
     if (entry.start < end) throw malformed(file, `tensors ${previous} and ${entry.name} overlap`);
-    if (entry.start > end) throw malformed(file, `there are ${entry.start - end} bytes between ${previous} and ${entry.name} that belong to no tensor`);
+    if (entry.start > end)
+      throw malformed(file, `there are ${entry.start - end} bytes between ${previous} and ${entry.name} that belong to no tensor`);
     end = entry.end;
     previous = entry.name;
   }
@@ -94,15 +103,21 @@ function parseEntry(name: string, value: unknown, file: string, dataStart: numbe
     throw malformed(file, `the entry of ${name} lacks dtype, shape or data_offsets`);
   }
   if (!(dtype in BYTES)) {
-    throw malformed(file, `${name} has the unknown dtype ${dtype}`, `Save it as F32, BF16 or F16 (known: ${Object.keys(BYTES).join(', ')}).`);
+    throw malformed(
+      file,
+      `${name} has the unknown dtype ${dtype}`,
+      `Save it as F32, BF16 or F16 (known: ${Object.keys(BYTES).join(', ')}).`,
+    );
   }
   const counts = [...(shape as unknown[]), ...(offsets as unknown[])];
-  if (!counts.every((n) => Number.isSafeInteger(n) && (n as number) >= 0)) throw malformed(file, `the shape or offsets of ${name} are not whole numbers`);
+  if (!counts.every((n) => Number.isSafeInteger(n) && (n as number) >= 0))
+    throw malformed(file, `the shape or offsets of ${name} are not whole numbers`);
   const [start, end] = offsets as [number, number];
   if (start > end) throw malformed(file, `${name} ends (${end}) before it starts (${start})`);
   if (end > dataBytes) throw malformed(file, `${name} ends at data byte ${end}, but only ${dataBytes} are there: the file is cut off`);
   const want = (shape as number[]).reduce((a, b) => a * b, 1) * BYTES[dtype as Dtype];
-  if (want !== end - start) throw malformed(file, `${name} [${shape.join(', ')}] ${dtype} takes ${want} bytes, but ${end - start} are given`);
+  if (want !== end - start)
+    throw malformed(file, `${name} [${shape.join(', ')}] ${dtype} takes ${want} bytes, but ${end - start} are given`);
   return { name, dtype: dtype as Dtype, shape: shape as number[], start: dataStart + start, end: dataStart + end };
 }
 
@@ -122,7 +137,8 @@ export function writeSafetensors(
   const header: Record<string, unknown> = { __metadata__: metadata };
   let at = 0;
   for (const { name, shape, data } of tensors) {
-    if (shape.reduce((a, b) => a * b, 1) !== data.length) throw new Error(`${name}: ${data.length} values do not fill [${shape.join(', ')}].`);
+    if (shape.reduce((a, b) => a * b, 1) !== data.length)
+      throw new Error(`${name}: ${data.length} values do not fill [${shape.join(', ')}].`);
     header[name] = { dtype: 'F32', shape, data_offsets: [at, (at += data.byteLength)] };
   }
   const text = JSON.stringify(header);

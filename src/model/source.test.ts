@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { loadCheckpoint } from './checkpoint.ts';
 import { folderSource, hubSource, urlSource } from './source.ts';
 
-const answering = (body: BodyInit | null, init: ResponseInit) => urlSource('https://models.test/a', () => Promise.resolve(new Response(body, init)));
+const answering = (body: BodyInit | null, init: ResponseInit) =>
+  urlSource('https://models.test/a', () => Promise.resolve(new Response(body, init)));
 
 describe('checkpoint sources', () => {
   test('a file arrives whole, with progress', async () => {
@@ -28,7 +29,9 @@ describe('checkpoint sources', () => {
   });
 
   test('errors say what to do', async () => {
-    await expect(answering('', { status: 401 }).read('a')).rejects.toThrow('https://models.test/a/a: the server answered 401. The file is not public');
+    await expect(answering('', { status: 401 }).read('a')).rejects.toThrow(
+      'https://models.test/a/a: the server answered 401. The file is not public',
+    );
     await expect(answering('', { status: 429 }).read('a')).rejects.toThrow('wait a minute');
     await expect(answering('', { status: 503 }).read('a')).rejects.toThrow('load again later');
     await expect(answering('ab', { headers: { 'content-length': '5' } }).read('a')).rejects.toThrow('only 2 of 5 bytes arrived');
@@ -36,6 +39,19 @@ describe('checkpoint sources', () => {
     await expect(offline.read('a')).rejects.toThrow('https://models.test/a could not be reached');
     const broken = new ReadableStream({ pull: (c) => c.error(new Error('reset')) });
     await expect(answering(broken, {}).read('a')).rejects.toThrow('the connection broke after 0 bytes');
+  });
+
+  test('a part of a file comes with the size of the whole, or not at all', async () => {
+    const asked: string[] = [];
+    const source = urlSource('https://models.test', (_url, init) => {
+      asked.push(new Headers(init?.headers).get('range') ?? '');
+      return Promise.resolve(new Response(new Uint8Array([4, 5]), { status: 206, headers: { 'content-range': 'bytes 4-5/100' } }));
+    });
+    expect(await source.readRange?.('a', 4, 6)).toEqual({ bytes: new Uint8Array([4, 5]), size: 100 });
+    expect(asked).toEqual(['bytes=4-5']);
+    await expect(source.readRange?.('a', 4, 7)).rejects.toThrow('only 2 of 3 bytes arrived');
+    expect(await answering(new Uint8Array(9), { status: 200 }).readRange?.('a', 0, 8)).toBe(null);
+    expect(await answering('', { status: 404 }).readRange?.('a', 0, 8)).toBe(null);
   });
 
   test('repository names', () => {

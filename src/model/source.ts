@@ -11,6 +11,11 @@ export interface CheckpointSource {
   readonly name: string;
   /** The bytes of one file, or null when there is no such file. Throws ModelError `file` when it cannot be had. */
   read(path: string, onProgress?: ByteProgress): Promise<Uint8Array | null>;
+  /**
+   * Bytes [start, end) of a file and the size of the whole, or null when there is no such file or the server gives no parts
+   * of files. Absent where reading the whole is as good.
+   */
+  readRange?(path: string, start: number, end: number): Promise<{ readonly bytes: Uint8Array; readonly size: number } | null>;
 }
 
 /** A folder, by a function that reads one file of it (null: no such file). */
@@ -20,7 +25,11 @@ export function folderSource(name: string, read: (path: string) => Promise<Uint8
 
 /** A checkpoint on the Hugging Face hub, by repository name (`owner/name`), at a branch, tag or commit. */
 export function hubSource(repository: string, revision = 'main'): CheckpointSource {
-  if (!/^[\w.-]+\/[\w.-]+$/.test(repository)) throw new ModelError('file', `“${repository}” is not a repository name. Write it as owner/name, for example HuggingFaceTB/SmolVLM-256M-Instruct.`);
+  if (!/^[\w.-]+\/[\w.-]+$/.test(repository))
+    throw new ModelError(
+      'file',
+      `“${repository}” is not a repository name. Write it as owner/name, for example HuggingFaceTB/SmolVLM-256M-Instruct.`,
+    );
   return { ...urlSource(`https://huggingface.co/${repository}/resolve/${encodeURIComponent(revision)}/`), name: repository };
 }
 
@@ -30,26 +39,43 @@ export function urlSource(base: string, fetcher: typeof fetch = (...args) => fet
   return {
     name: base,
     async read(path, onProgress) {
-      const url = folder + path;
-      let response: Response;
-      try {
-        response = await fetcher(url);
-      } catch {
-        throw new ModelError('file', `${url} could not be reached. Check the connection, and that the server allows other pages to read it (CORS).`);
-      }
-      // a development server answers an unknown path with its index page
-      const page = response.ok && (response.headers.get('content-type') ?? '').startsWith('text/html');
-      if (response.status === 404 || page) {
+      const response = await request(fetcher, folder + path);
+      return response && readBody(response, folder + path, onProgress);
+    },
+    async readRange(path, start, end) {
+      const response = await request(fetcher, folder + path, { headers: { range: `bytes=${start}-${end - 1}` } });
+      if (!response) return null;
+      const size = Number(/^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? NaN);
+      if (response.status !== 206 || !Number.isSafeInteger(size)) {
         await response.body?.cancel();
         return null;
       }
-      if (!response.ok) {
-        await response.body?.cancel();
-        throw new ModelError('file', `${url}: the server answered ${response.status}. ${statusAdvice(response.status)}`);
-      }
-      return readBody(response, url, onProgress);
+      const bytes = await readBody(response, folder + path);
+      const want = Math.min(end, size) - start;
+      if (bytes.byteLength !== want)
+        throw new ModelError('file', `${folder}${path}: only ${bytes.byteLength} of ${want} bytes arrived. Load again.`);
+      return { bytes, size };
     },
   };
+}
+
+/** The answer to a request, or null when there is no such file. */
+async function request(fetcher: typeof fetch, url: string, init: RequestInit = {}): Promise<Response | null> {
+  let response: Response;
+  try {
+    response = await fetcher(url, init);
+  } catch {
+    throw new ModelError(
+      'file',
+      `${url} could not be reached. Check the connection, and that the server allows other pages to read it (CORS).`,
+    );
+  }
+  // a development server answers an unknown path with its index page
+  const page = response.ok && (response.headers.get('content-type') ?? '').startsWith('text/html');
+  if (response.ok && !page) return response;
+  await response.body?.cancel();
+  if (response.status === 404 || page) return null;
+  throw new ModelError('file', `${url}: the server answered ${response.status}. ${statusAdvice(response.status)}`);
 }
 
 function statusAdvice(status: number): string {

@@ -26,12 +26,21 @@ export async function openSession(create: () => Promise<InferenceSession>): Prom
   }
   const unknown = session.inputNames.filter((name) => name !== 'pixel_values' && name !== 'pixel_attention_mask');
   if (unknown.length > 0 || !session.inputNames.includes('pixel_values')) {
-    throw new ModelError('unsupported', `${FILE} takes ${session.inputNames.join(', ')}; pixel_values (and pixel_attention_mask) are expected.`);
+    throw new ModelError(
+      'unsupported',
+      `${FILE} takes ${session.inputNames.join(', ')}; pixel_values (and pixel_attention_mask) are expected.`,
+    );
   }
   return session;
 }
 
-export function visionFeeds(make: TensorConstructor, session: InferenceSession, pixels: Float32Array, count: number, size: number): Record<string, Tensor> {
+export function visionFeeds(
+  make: TensorConstructor,
+  session: InferenceSession,
+  pixels: Float32Array,
+  count: number,
+  size: number,
+): Record<string, Tensor> {
   const feeds: Record<string, Tensor> = { pixel_values: new make('float32', pixels, [count, 1, 3, size, size]) };
   if (session.inputNames.includes('pixel_attention_mask')) {
     feeds['pixel_attention_mask'] = new make('bool', new Uint8Array(count * size * size).fill(1), [count, 1, size, size]);
@@ -43,7 +52,10 @@ export function checkFeatures(output: Tensor | undefined, count: number, { token
   const want = count * tokens * hidden;
   if (!output || output.type !== 'float32' || output.size !== want) {
     const got = output ? `${output.type} [${output.dims.join(', ')}]` : 'nothing';
-    throw new ModelError('unsupported', `${FILE} gave ${got} for ${count} picture(s); ${want} f32 numbers (${tokens} tokens of ${hidden}) are expected.`);
+    throw new ModelError(
+      'unsupported',
+      `${FILE} gave ${got} for ${count} picture(s); ${want} f32 numbers (${tokens} tokens of ${hidden}) are expected.`,
+    );
   }
   return output;
 }

@@ -10,12 +10,14 @@ import { checkFeatures, openSession, PICTURES_PER_RUN, visionFeeds } from './vis
 export const webgpuVision: VisionEncoderFactory = async (gpu, onnx, shape) => {
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1; // threads would need cross-origin isolation, and the work is on the GPU
+  const options = { logSeverityLevel: 3 } as const; // errors only: not a word about the few shape operators that run on the CPU
   const session = await openSession(() =>
     ort.InferenceSession.create(onnx, {
+      ...options,
       executionProviders: [{ name: 'webgpu', device: gpu.device }],
       preferredOutputLocation: 'gpu-buffer',
-      logSeverityLevel: 3, // errors only: not a word about the few shape operators that run on the CPU
-    }),
+      // where ORT's WebGPU does not start, its CPU kernels give the same numbers, slower
+    }).catch(() => ort.InferenceSession.create(onnx, { ...options, executionProviders: ['wasm'] })),
   );
   const { device } = gpu;
   const perPicture = 3 * shape.size * shape.size;
@@ -28,9 +30,12 @@ export const webgpuVision: VisionEncoderFactory = async (gpu, onnx, shape) => {
         const outputs = await session.run(visionFeeds(ort.Tensor, session, part, n, shape.size));
         try {
           const features = checkFeatures(outputs[session.outputNames[0] as string], n, shape);
-          const encoder = device.createCommandEncoder({ label: 'image features' });
-          encoder.copyBufferToBuffer(features.gpuBuffer as GPUBuffer, 0, target, offset + first * featureBytes, n * featureBytes);
-          device.queue.submit([encoder.finish()]);
+          const at = offset + first * featureBytes;
+          if (features.location === 'gpu-buffer') {
+            const encoder = device.createCommandEncoder({ label: 'image features' });
+            encoder.copyBufferToBuffer(features.gpuBuffer as GPUBuffer, 0, target, at, n * featureBytes);
+            device.queue.submit([encoder.finish()]);
+          } else gpu.write(target, features.data as Float32Array, at);
         } finally {
           for (const output of Object.values(outputs)) output.dispose();
         }

@@ -17,7 +17,9 @@ beforeAll(async () => {
   gpu = await Gpu.open();
   policy = await openPico(gpu);
   const images = await policy.encodeImages(await Promise.all(questions.map(pictureOf)));
-  prompts = references.map((r, i) => policy.prompt({ text: questions[i].text, hint: questions[i].hint, image: r.image ? images[i] : null }));
+  prompts = references.map((r, i) =>
+    policy.prompt({ text: questions[i].text, hint: questions[i].hint, image: r.image ? images[i] : null }),
+  );
 });
 afterAll(() => {
   policy.destroy();
@@ -29,7 +31,14 @@ describe('pico against transformers', () => {
     // every token as a response of its own: the whole log-softmax
     const responses = Array.from({ length: policy.info.vocab }, (_, token) => Int32Array.of(token));
     const scores = await policy.score({ groups: prompts.map((prompt) => ({ prompt, responses })), temperature: 1, adapter: false });
-    const worst = Math.max(...references.map((r, i) => maxDifference(scores[i].map((s) => s.logProbs[0]), logSoftmax(floats(r.logits)))));
+    const worst = Math.max(
+      ...references.map((r, i) =>
+        maxDifference(
+          scores[i].map((s) => s.logProbs[0]),
+          logSoftmax(floats(r.logits)),
+        ),
+      ),
+    );
     expect(worst).toBeLessThan(1e-3);
   });
 

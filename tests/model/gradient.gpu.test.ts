@@ -28,7 +28,15 @@ function coefficientsOf(g: number, r: number): Float32Array {
 
 /** The same noise that the reference filled PEFT's modules with. */
 function adapter(): AdapterFiles {
-  const tensors = reference.names.map(({ name, shape: size }, i) => ({ name, shape: size, data: noise(size.reduce((a, b) => a * b), reference.seed + i, reference.scale) }));
+  const tensors = reference.names.map(({ name, shape: size }, i) => ({
+    name,
+    shape: size,
+    data: noise(
+      size.reduce((a, b) => a * b),
+      reference.seed + i,
+      reference.scale,
+    ),
+  }));
   const config = writeAdapterFiles({ layout, params: new Float32Array(layout.total), alpha, baseModel: 'pico' })['adapter_config.json'];
   return { 'adapter_config.json': config, 'adapter_model.safetensors': writeSafetensors(tensors) };
 }
@@ -81,7 +89,12 @@ describe('pico with an adapter against PEFT', () => {
     expect(maxDifference(got, floats(reference.logProbs))).toBeLessThan(1e-3);
     const all = Array.from({ length: 512 }, (_, token) => Int32Array.of(token));
     const [row] = await policy.score({ groups: [{ prompt: groups[0].prompt, responses: all }], temperature: 1, adapter: true });
-    expect(maxDifference(row.map((s) => s.logProbs[0]), logSoftmax(floats(reference.logits)))).toBeLessThan(1e-3);
+    expect(
+      maxDifference(
+        row.map((s) => s.logProbs[0]),
+        logSoftmax(floats(reference.logits)),
+      ),
+    ).toBeLessThan(1e-3);
   });
 
   test('the gradient of the whole batch, in total and tensor by tensor', async () => {
@@ -96,7 +109,10 @@ describe('pico with an adapter against PEFT', () => {
   });
 
   test('shared prefixes equal the naive batch: every row with a prompt of its own, empty responses or not', async () => {
-    const shared = await gradientOf(groups.map((g) => ({ ...g, responses: [...g.responses, new Int32Array()] })), coefficientsOf);
+    const shared = await gradientOf(
+      groups.map((g) => ({ ...g, responses: [...g.responses, new Int32Array()] })),
+      coefficientsOf,
+    );
     const naive = groups.flatMap((g) => g.responses.map((r) => ({ prompt: g.prompt, responses: [r] })));
     const apart = await gradientOf(naive, (i) => coefficientsOf(Math.floor(i / responses.length), i % responses.length));
     expect(relative(shared, apart)).toBeLessThan(1e-4);

@@ -75,7 +75,9 @@ describe('vision tower', () => {
   });
 
   test('a tower that is none, or of another shape, is refused', async () => {
-    await expect(wasmTower(gpu, new Uint8Array([1, 2, 3]), { size: 64, tokens: 16, hidden: HIDDEN })).rejects.toThrow('onnx/vision_encoder.onnx cannot be opened');
+    await expect(wasmTower(gpu, new Uint8Array([1, 2, 3]), { size: 64, tokens: 16, hidden: HIDDEN })).rejects.toThrow(
+      'onnx/vision_encoder.onnx cannot be opened',
+    );
     const wrong = await wasmTower(gpu, onnx, { size: 64, tokens: 16, hidden: 64 });
     await expect(wrong.encode(new Float32Array(3 * 64 * 64), 1, gpu.buffer('t', BYTES), 0)).rejects.toThrow('for 1 picture(s)');
     await wrong.destroy();

@@ -12,7 +12,11 @@ import { noise } from '../../tests/model/fixtures.ts';
 
 const folder = process.argv[2];
 if (!folder) throw new Error('Say where to: deno run -A tools/oracle/write-adapter.ts FOLDER');
-const config = parseConfig(parseJson(readFileSync(new URL('../../public/models/pico/config.json', import.meta.url)), 'config.json'), null, null);
+const config = parseConfig(
+  parseJson(readFileSync(new URL('../../public/models/pico/config.json', import.meta.url)), 'config.json'),
+  null,
+  null,
+);
 const layout = loraLayout(config.text, 5);
 const params = new Float32Array(layout.total);
 adapterSlices(layout).forEach(({ shape, offset }, i) => params.set(noise(shape[0] * shape[1], i, 0.1), offset));

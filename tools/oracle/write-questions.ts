@@ -17,7 +17,14 @@ const questions = Array.from({ length: 20 }, (_, index) => {
   const wordings = paraphrases(question);
   const other = wordings[(index * 7 + 3) % wordings.length] ?? question.text;
   const { width, height, data } = question.picture;
-  return { text: question.text.text, other: other.text, hint: index % 5 === 4 ? 'Look closely.\n' : '', width, height, rgb: deflateSync(data).toString('base64') };
+  return {
+    text: question.text.text,
+    other: other.text,
+    hint: index % 5 === 4 ? 'Look closely.\n' : '',
+    width,
+    height,
+    rgb: deflateSync(data).toString('base64'),
+  };
 });
 
 writeFileSync(new URL('tests/fixtures/questions.json', root), `${JSON.stringify(questions, null, 1)}\n`);
