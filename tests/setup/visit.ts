@@ -22,8 +22,13 @@ export async function openBrowser(args: readonly string[] = []): Promise<Browser
   return chromium.launch({ executablePath: await findBrowser(), args: [...BROWSER_ARGS, ...args], headless: true });
 }
 
-/** Opens the site (`path` may carry a query or a hash) on a fresh profile. */
-export async function visit(browser: Browser, path = '', options: BrowserContextOptions = {}): Promise<Visit> {
+/** Opens the site (`path` may carry a query or a hash) on a fresh profile; `before` prepares the page, before it asks for anything. */
+export async function visit(
+  browser: Browser,
+  path = '',
+  options: BrowserContextOptions = {},
+  before?: (page: Page) => Promise<void>,
+): Promise<Visit> {
   const site = inject('site');
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
@@ -38,6 +43,7 @@ export async function visit(browser: Browser, path = '', options: BrowserContext
     const url = request.url();
     if (!url.startsWith(new URL('/', site).href) && !/^(data|blob|about):/.test(url)) strangers.push(url);
   });
+  await before?.(page);
   await page.goto(new URL(path, site).href);
   return {
     page,
