@@ -24,7 +24,9 @@ describe('advantages against worked numbers', () => {
         close(got.global.flat(), want.global.flat());
         close(got.local.flat(), want.local.flat());
         const m = worked.R.length;
-        const pairs = got.local.map((_, k) => got.local.map((group, j) => group.map((local, i) => pairAdvantage({ local, global: got.global[j][i], j, k, m }))));
+        const pairs = got.local.map((_, k) =>
+          got.local.map((group, j) => group.map((local, i) => pairAdvantage({ local, global: got.global[j][i], j, k, m }))),
+        );
         close(pairs.flat(2), want['A[k][j][i]'].flat(2));
       });
     }
@@ -33,7 +35,11 @@ describe('advantages against worked numbers', () => {
 
 describe('advantages', () => {
   it.each([0, 0.1, 0.9, 1])('are exactly 0 in a group of equal rewards (%f)', (r) => {
-    for (const [m, n] of [[1, 6], [2, 6], [2, 12]]) {
+    for (const [m, n] of [
+      [1, 6],
+      [2, 6],
+      [2, 12],
+    ]) {
       const got = advantages(Array.from({ length: m }, () => Array.from({ length: n }, () => r)));
       for (const a of [...got.local.flat(), ...got.global.flat()]) expect(Object.is(a, 0)).toBe(true);
     }
@@ -48,7 +54,13 @@ describe('advantages', () => {
   });
 
   it('sum to nothing within a group', () => {
-    const got = advantages([[1, 0.1, 0, 0.9], [0.1, 0.1, 1, 1]], 'sample');
+    const got = advantages(
+      [
+        [1, 0.1, 0, 0.9],
+        [0.1, 0.1, 1, 1],
+      ],
+      'sample',
+    );
     for (const group of got.local) expect(Math.abs(group.reduce((a, b) => a + b))).toBeLessThan(1e-12);
     expect(Math.abs(got.global.flat().reduce((a, b) => a + b))).toBeLessThan(1e-12);
   });

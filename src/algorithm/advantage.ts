@@ -71,6 +71,12 @@ export function advantages(rewards: readonly (readonly number[])[], sigma: Sigma
  * A_kji, the advantage of response (j, i) when it is scored under prompt k of m. With m = 1 both groups are one and the
  * same, and it counts once: that is GRPO. (The published code would count it twice, which only scales the gradient.)
  */
-export function pairAdvantage(o: { readonly local: number; readonly global: number; readonly j: number; readonly k: number; readonly m: number }): number {
+export function pairAdvantage(o: {
+  readonly local: number;
+  readonly global: number;
+  readonly j: number;
+  readonly k: number;
+  readonly m: number;
+}): number {
   return o.m > 1 && o.j === o.k ? o.global + o.local : o.global;
 }

@@ -45,7 +45,8 @@ export function sampleStd(values: readonly number[]): number {
   return Math.sqrt(values.reduce((s, v) => s + (v - centre) ** 2, 0) / (values.length - 1));
 }
 
-const share = <T>(items: readonly T[], holds: (item: T) => boolean): number => (items.length === 0 ? 0 : items.filter(holds).length / items.length);
+const share = <T>(items: readonly T[], holds: (item: T) => boolean): number =>
+  items.length === 0 ? 0 : items.filter(holds).length / items.length;
 
 /** What is known once the responses are rewarded. */
 export function rewardMetrics(questions: readonly MetricQuestion[]): Record<string, number> {

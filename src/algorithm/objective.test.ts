@@ -39,7 +39,9 @@ describe('the worked example (m = n = 2)', () => {
   });
 
   it('has its clip fractions', () => {
-    const marks = rowsOf('published').map((row) => Array.from(row.logProbs, (l, t) => clipMark(ratio(l, row.oldLogProbs[t]), row.advantage, clip)));
+    const marks = rowsOf('published').map((row) =>
+      Array.from(row.logProbs, (l, t) => clipMark(ratio(l, row.oldLogProbs[t]), row.advantage, clip)),
+    );
     const got = clipMetrics(marks);
     expect(got['clip_ratio/low_mean']).toBeCloseTo(example.trl_clip_ratio.low_mean, 12);
     expect(got['clip_ratio/high_mean']).toBeCloseTo(example.trl_clip_ratio.high_mean, 12);
@@ -55,7 +57,8 @@ describe('the derivative', () => {
       for (const row of rows) {
         const { slopes } = rowTerms(row, clip, tokens);
         slopes.forEach((slope, t) => {
-          const at = (h: number) => rowTerms({ ...row, logProbs: Array.from(row.logProbs, (l, u) => (u === t ? l + h : l)) }, clip, tokens).loss;
+          const at = (h: number) =>
+            rowTerms({ ...row, logProbs: Array.from(row.logProbs, (l, u) => (u === t ? l + h : l)) }, clip, tokens).loss;
           expect(Math.abs((at(1e-5) - at(-1e-5)) / 2e-5 - slope)).toBeLessThan(1e-6);
         });
       }
@@ -63,7 +66,15 @@ describe('the derivative', () => {
   });
 
   it.each([
-    [0.5, 2], [0.9, 2], [1.25, 2], [1.4, 2], [0.5, -2], [0.9, -2], [1.4, -2], [2.9, -2], [3.1, -2],
+    [0.5, 2],
+    [0.9, 2],
+    [1.25, 2],
+    [1.4, 2],
+    [0.5, -2],
+    [0.9, -2],
+    [1.4, -2],
+    [2.9, -2],
+    [3.1, -2],
   ])('holds at ratio %f and advantage %f, on either side of each clip', (r, a) => {
     const at = (x: number) => tokenLoss(Math.exp(x), a, clip);
     const x = Math.log(r);

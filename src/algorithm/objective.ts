@@ -21,7 +21,8 @@ export interface ClipRange {
 /** Log-ratios are held within ±20, as in the published code, so that e^x stays finite. */
 const MAX_LOG_RATIO = 20;
 
-export const ratio = (logProb: number, oldLogProb: number): number => Math.exp(Math.min(MAX_LOG_RATIO, Math.max(-MAX_LOG_RATIO, logProb - oldLogProb)));
+export const ratio = (logProb: number, oldLogProb: number): number =>
+  Math.exp(Math.min(MAX_LOG_RATIO, Math.max(-MAX_LOG_RATIO, logProb - oldLogProb)));
 
 /** ℓ(r, A): what one token adds to the loss, before weight and mean. */
 export function tokenLoss(r: number, advantage: number, clip: ClipRange): number {

@@ -80,7 +80,8 @@ export function wholeOption(options: Parsed['options'], name: string, fallback: 
   const given = options.get(name);
   if (given === undefined) return fallback;
   const value = Number(given);
-  if (!Number.isInteger(value) || value < low) throw new UsageError(`--${name} is ${String(given)}; it must be a whole number of at least ${low}.`);
+  if (!Number.isInteger(value) || value < low)
+    throw new UsageError(`--${name} is ${String(given)}; it must be a whole number of at least ${low}.`);
   return value;
 }
 
@@ -91,6 +92,8 @@ export function textOption(options: Parsed['options'], name: string): string | n
 
 /** The options, one a line, for `--help`. */
 export function optionHelp(known: Readonly<Record<string, OptionSpec>>): string {
-  const lines = Object.entries(known).map(([name, { value, help }]) => [`  --${name}${value === undefined ? '' : ` ${value}`}`, help] as const);
+  const lines = Object.entries(known).map(
+    ([name, { value, help }]) => [`  --${name}${value === undefined ? '' : ` ${value}`}`, help] as const,
+  );
   return lines.map(([left, help]) => (left.length > 34 ? `${left}\n${' '.repeat(36)}${help}` : left.padEnd(36) + help)).join('\n');
 }

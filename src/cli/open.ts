@@ -30,7 +30,10 @@ async function openGpu(): Promise<Gpu> {
     return await Gpu.open();
   } catch (error) {
     if (!(error instanceof GpuError)) throw error;
-    const advice = error.kind === 'no-webgpu' ? 'Run this with Deno 2 (npm run train does).' : 'Install a Vulkan driver; without a graphics card Mesa’s does (Debian, Ubuntu: apt-get install mesa-vulkan-drivers).';
+    const advice =
+      error.kind === 'no-webgpu'
+        ? 'Run this with Deno 2 (npm run train does).'
+        : 'Install a Vulkan driver; without a graphics card Mesa’s does (Debian, Ubuntu: apt-get install mesa-vulkan-drivers).';
     throw new GpuError(error.kind, 'No graphics adapter was found.', advice);
   }
 }

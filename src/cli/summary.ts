@@ -34,7 +34,9 @@ export function describe({ before, after, settings }: RunSummary): string {
       if (b.n === 0) continue;
       const { low, high } = wilson((a ?? b).right, (a ?? b).n);
       const arrow = (key: 'right' | 'careful') => `${percent(b[key] / b.n)}${a ? ` → ${percent(a[key] / a.n)}` : ''}`;
-      lines.push(`${phrasing.padEnd(6)}${(family ?? 'all').padEnd(9)} right ${arrow('right')} (95 %: ${percent(low)} to ${percent(high)})   careful ${arrow('careful')}   n = ${b.n}`);
+      lines.push(
+        `${phrasing.padEnd(6)}${(family ?? 'all').padEnd(9)} right ${arrow('right')} (95 %: ${percent(low)} to ${percent(high)})   careful ${arrow('careful')}   n = ${b.n}`,
+      );
     }
   }
   return lines.join('\n');
@@ -58,10 +60,24 @@ export function table(runs: readonly RunSummary[]): string {
         const t = tally(cells(r), phrasing);
         return t[key] / Math.max(1, t.n);
       });
-    const cell = (phrasing: 'plain' | 'steps', key: 'right' | 'careful') => span(shares((r) => r.before, phrasing, key), shares((r) => r.after, phrasing, key));
+    const cell = (phrasing: 'plain' | 'steps', key: 'right' | 'careful') =>
+      span(
+        shares((r) => r.before, phrasing, key),
+        shares((r) => r.after, phrasing, key),
+      );
     const { variants, responses } = mine[0].settings;
     const steps = [...new Set(mine.map((r) => r.steps))].join(', ');
-    return [`\`${preset}\``, `${variants} × ${responses}`, String(mine.length), steps, cell('plain', 'right'), cell('plain', 'careful'), cell('steps', 'right'), average(mine.map((r) => r.samples)).toFixed(0), average(mine.map((r) => r.seconds / r.steps)).toFixed(1)];
+    return [
+      `\`${preset}\``,
+      `${variants} × ${responses}`,
+      String(mine.length),
+      steps,
+      cell('plain', 'right'),
+      cell('plain', 'careful'),
+      cell('steps', 'right'),
+      average(mine.map((r) => r.samples)).toFixed(0),
+      average(mine.map((r) => r.seconds / r.steps)).toFixed(1),
+    ];
   });
   const head = ['preset', 'm × n', 'runs', 'steps', 'right, plain', 'careful, plain', 'right, step by step', 'samples', 's per step'];
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

@@ -39,7 +39,10 @@ const percent = (share: number): string => `${(100 * share).toFixed(0)} %`.padSt
 
 function progressLine(r: StepRecord, steps: number, secondsLeft: number): string {
   const m = r.metrics;
-  const held = m['eval_plain/accuracy'] === undefined ? '' : `  held out: plain ${percent(m['eval_plain/accuracy'])} (careful ${percent(m['eval_plain/careful'])}), steps ${percent(m['eval_steps/accuracy'])}`;
+  const held =
+    m['eval_plain/accuracy'] === undefined
+      ? ''
+      : `  held out: plain ${percent(m['eval_plain/accuracy'])} (careful ${percent(m['eval_plain/careful'])}), steps ${percent(m['eval_steps/accuracy'])}`;
   return `step ${String(r.step).padStart(String(steps).length)}/${steps}  reward ${m.reward.toFixed(3)}  right ${percent(m['rewards/accuracy/mean'])}  careful ${percent(m['share/careful'])}  length ${m['completions/mean_length'].toFixed(1)}  entropy ${m.entropy.toFixed(2)}  |g| ${m.grad_norm.toFixed(2)}  ${m.step_time.toFixed(1)} s  ${duration(secondsLeft)} left${held}`;
 }
 
@@ -68,7 +71,9 @@ async function main(argv: readonly string[]): Promise<void> {
   const settings = state?.settings ?? settingsFrom(options);
 
   const { gpu, policy, digits } = await open(textOption(options, 'model') ?? DEFAULT_MODEL, settings);
-  say(`${policy.info.name}: ${(policy.info.parameters / 1e6).toFixed(2)} M parameters, ${policy.info.loraParameters} in the adapter, on ${gpu.adapterName}`);
+  say(
+    `${policy.info.name}: ${(policy.info.parameters / 1e6).toFixed(2)} M parameters, ${policy.info.loraParameters} in the adapter, on ${gpu.adapterName}`,
+  );
   const trainer = new Trainer({ policy, settings, digits, diagnostics: !light });
   const abort = new AbortController();
   process.once('SIGINT', () => abort.abort(new Error(`Stopped. Go on with the same command and --resume.`)));
@@ -104,7 +109,13 @@ async function main(argv: readonly string[]): Promise<void> {
     await appendFile(out, `${toJson(record, { light })}\n`);
     const { samples, tokens, seconds } = summary;
     const perStep = settings.questionsPerStep * settings.variants * settings.responses;
-    summary = { ...summary, steps: trainer.step, samples: samples + perStep, tokens: tokens + record.metrics.num_tokens, seconds: seconds + record.metrics.step_time };
+    summary = {
+      ...summary,
+      steps: trainer.step,
+      samples: samples + perStep,
+      tokens: tokens + record.metrics.num_tokens,
+      seconds: seconds + record.metrics.step_time,
+    };
     await replaceFile(summaryPath, JSON.stringify(summary));
     await replaceFile(checkpointPath, runToJson(await trainer.state()));
     recent.push(record.metrics.step_time);
@@ -114,11 +125,14 @@ async function main(argv: readonly string[]): Promise<void> {
 
   if (!summary.after) summary = { ...summary, after: await test() };
   await replaceFile(summaryPath, JSON.stringify(summary));
-  say(`\n${settings.preset}, seed ${settings.seed}, ${summary.steps} steps, ${summary.samples} samples, ${summary.tokens} tokens, ${duration(summary.seconds)}\n${describe(summary)}`);
+  say(
+    `\n${settings.preset}, seed ${settings.seed}, ${summary.steps} steps, ${summary.samples} samples, ${summary.tokens} tokens, ${duration(summary.seconds)}\n${describe(summary)}`,
+  );
   const folder = textOption(options, 'adapter');
   if (folder) {
     await mkdir(folder, { recursive: true });
-    for (const [name, content] of Object.entries(await policy.exportAdapter())) await writeFile(join(folder, name), content as string | Uint8Array);
+    for (const [name, content] of Object.entries(await policy.exportAdapter()))
+      await writeFile(join(folder, name), content as string | Uint8Array);
     say(`The adapter is in ${folder}.`);
   }
   policy.destroy();

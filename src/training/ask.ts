@@ -40,7 +40,14 @@ export async function ask(o: AskOptions): Promise<ResponseRecord> {
       ...aborting(o.signal),
       onTokens: ({ responses }) => o.onText?.(responseText(policy, responses[0])),
     });
-    return { text: responseText(policy, s.tokens), tokens: s.tokens, pieces: policy.pieces(s.tokens), logProbs: s.logProbs, entropies: s.entropies, finish: s.finish };
+    return {
+      text: responseText(policy, s.tokens),
+      tokens: s.tokens,
+      pieces: policy.pieces(s.tokens),
+      logProbs: s.logProbs,
+      entropies: s.entropies,
+      finish: s.finish,
+    };
   } finally {
     image.release();
   }

@@ -14,7 +14,8 @@ export function fromBase64(text: string): Uint8Array {
 }
 
 /** Little-endian, as every machine with WebGPU is. */
-export const floatsToBase64 = (values: Float32Array): string => toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+export const floatsToBase64 = (values: Float32Array): string =>
+  toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
 
 export function floatsFromBase64(text: string): Float32Array {
   const bytes = fromBase64(text);

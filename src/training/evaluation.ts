@@ -27,7 +27,11 @@ export interface EvaluateOptions {
 }
 
 /** Greedy responses to questions, each with its own picture and wording. */
-export async function answerAll(o: Omit<EvaluateOptions, 'settings' | 'digits' | 'split' | 'phrasings'>, questions: readonly Question[], maxTokens: number): Promise<string[]> {
+export async function answerAll(
+  o: Omit<EvaluateOptions, 'settings' | 'digits' | 'split' | 'phrasings'>,
+  questions: readonly Question[],
+  maxTokens: number,
+): Promise<string[]> {
   const texts: string[] = [];
   for (let at = 0; at < questions.length; at += BATCH) {
     o.signal?.throwIfAborted();
@@ -35,7 +39,17 @@ export async function answerAll(o: Omit<EvaluateOptions, 'settings' | 'digits' |
     const images = await o.policy.encodeImages(batch.map((q) => q.picture));
     try {
       const prompts = batch.map((q, i) => o.policy.prompt({ text: q.text.text, image: images[i] }));
-      const sampled = await o.policy.sample({ prompts, n: 1, maxTokens, temperature: 0, topP: 1, seed: 0, step: 0, adapter: o.adapter ?? true, ...aborting(o.signal) });
+      const sampled = await o.policy.sample({
+        prompts,
+        n: 1,
+        maxTokens,
+        temperature: 0,
+        topP: 1,
+        seed: 0,
+        step: 0,
+        adapter: o.adapter ?? true,
+        ...aborting(o.signal),
+      });
       texts.push(...sampled.map(([s]) => responseText(o.policy, s.tokens)));
     } finally {
       for (const image of images) image.release();
@@ -60,12 +74,16 @@ export async function evaluate(o: EvaluateOptions): Promise<EvaluationRecord['ce
   const texts = await answerAll(o, questions, o.settings.maxTokens);
   return phrasings.flatMap((phrasing) =>
     o.settings.tasks.map((family) => {
-      const mine = questions.map((q, at) => ({ q, text: texts[at] })).filter(({ q }) => q.family === family && q.text.phrasing === phrasing);
+      const mine = questions
+        .map((q, at) => ({ q, text: texts[at] }))
+        .filter(({ q }) => q.family === family && q.text.phrasing === phrasing);
       return {
         family,
         phrasing,
         n: mine.length,
-        right: mine.filter(({ q, text }) => reward(text, { answer: q.answer, kind: q.answerKind, accuracyWeight: 1, formatWeight: 0 }).accuracy === 1).length,
+        right: mine.filter(
+          ({ q, text }) => reward(text, { answer: q.answer, kind: q.answerKind, accuracyWeight: 1, formatWeight: 0 }).accuracy === 1,
+        ).length,
         careful: mine.filter(({ q, text }) => isCareful(text, q.family)).length,
       };
     }),

@@ -7,8 +7,17 @@
  * Every draw is keyed by (seed, step, question), so the same seed gives the same step, whatever ran before.
  */
 import {
-  applyTransform, auditVariant, hintOf, makeQuestion, paraphrases, transformsKeeping,
-  type DigitSet, type ImageTransform, type Picture, type Question, type TextVariant,
+  applyTransform,
+  auditVariant,
+  hintOf,
+  makeQuestion,
+  paraphrases,
+  transformsKeeping,
+  type DigitSet,
+  type ImageTransform,
+  type Picture,
+  type Question,
+  type TextVariant,
 } from '../tasks/index.ts';
 import { Rng } from '../tasks/random.ts';
 import type { Settings } from './settings.ts';
@@ -23,7 +32,12 @@ export interface Variant {
 }
 
 /** The B questions of a step: the visitor's own first, then one of each task in turn, all plain. `step` counts from 1. */
-export function drawQuestions(o: { readonly settings: Settings; readonly step: number; readonly digits: DigitSet | null; readonly own?: readonly Question[] }): Question[] {
+export function drawQuestions(o: {
+  readonly settings: Settings;
+  readonly step: number;
+  readonly digits: DigitSet | null;
+  readonly own?: readonly Question[];
+}): Question[] {
   const { questionsPerStep, tasks, seed } = o.settings;
   const own = (o.own ?? []).slice(0, questionsPerStep);
   const drawn = Array.from({ length: questionsPerStep - own.length }, (_, at) => {

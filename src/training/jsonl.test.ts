@@ -5,19 +5,61 @@ import { runFromJson, runToJson } from './run.ts';
 import { DEFAULTS, SettingsError } from './settings.ts';
 
 const record = (): StepRecord => ({
-  schema: 1, step: 3, phase: 'share', settings: DEFAULTS, update: null, evaluation: null, metrics: { reward: 0.25 }, timing: { expand: 1.5 },
+  schema: 1,
+  step: 3,
+  phase: 'share',
+  settings: DEFAULTS,
+  update: null,
+  evaluation: null,
+  metrics: { reward: 0.25 },
+  timing: { expand: 1.5 },
   questions: [
     {
-      id: 'count-train-1-0', family: 'count', text: 'how many?', answer: '2',
-      variants: [{
-        text: 'how many?', phrasing: 'plain', transform: { name: 'identity', seed: 1 }, hint: '', madeBy: 'original', audit: 'kept',
-        picture: { width: 2, height: 1, data: Uint8Array.of(0, 1, 2, 253, 254, 255) }, tokens: Int32Array.of(5, 6),
-      }],
-      responses: [[{ text: ' 2', tokens: Int32Array.of(9), pieces: [' 2'], logProbs: Float32Array.of(-0.123456789), entropies: Float32Array.of(1e-7), finish: 'stop' }]],
+      id: 'count-train-1-0',
+      family: 'count',
+      text: 'how many?',
+      answer: '2',
+      variants: [
+        {
+          text: 'how many?',
+          phrasing: 'plain',
+          transform: { name: 'identity', seed: 1 },
+          hint: '',
+          madeBy: 'original',
+          audit: 'kept',
+          picture: { width: 2, height: 1, data: Uint8Array.of(0, 1, 2, 253, 254, 255) },
+          tokens: Int32Array.of(5, 6),
+        },
+      ],
+      responses: [
+        [
+          {
+            text: ' 2',
+            tokens: Int32Array.of(9),
+            pieces: [' 2'],
+            logProbs: Float32Array.of(-0.123456789),
+            entropies: Float32Array.of(1e-7),
+            finish: 'stop',
+          },
+        ],
+      ],
       rewards: [[{ accuracy: 0, format: 0, total: 0, extracted: null, careful: false }]],
       advantages: [[{ local: 0, global: 1 / 3 }]],
       groups: { local: ['all-fail'], pooled: 'alive', mean: 0, std: 0 },
-      pairs: [[[{ logProbs: Float32Array.of(-1), transferGap: Float32Array.of(0), weights: Float32Array.of(1), advantage: 1 / 3, ratios: null, clipped: Int32Array.of(-1) }]]],
+      pairs: [
+        [
+          [
+            {
+              logProbs: Float32Array.of(-1),
+              transferGap: Float32Array.of(0),
+              weights: Float32Array.of(1),
+              advantage: 1 / 3,
+              ratios: null,
+              clipped: Int32Array.of(-1),
+            },
+          ],
+        ],
+      ],
     },
   ],
 });
@@ -51,9 +93,18 @@ describe('step records as JSON lines', () => {
     const cases: [string, string][] = [
       [`${good}\n${good.slice(0, 500)}`, 'Line 2 is no JSON; the file may have been cut off. Remove the line, or record the run again.'],
       [bad((r) => delete r.schema), 'Line 3 has no schema number, so it is no step record. Record the run again with this version.'],
-      [bad((r: { schema?: number }) => (r.schema = 99)), 'Line 3 has schema 99; this version reads 1. Record the run again with this version.'],
-      [bad((r: { questions?: { answer?: number }[] }) => (r.questions![0].answer = 3)), 'Line 3 is not complete: questions[0].answer is 3, not a text.'],
-      [bad((r: { metrics?: { reward?: null } }) => (r.metrics!.reward = null)), 'Line 3 is not complete: metrics.reward is null, not a number.'],
+      [
+        bad((r: { schema?: number }) => (r.schema = 99)),
+        'Line 3 has schema 99; this version reads 1. Record the run again with this version.',
+      ],
+      [
+        bad((r: { questions?: { answer?: number }[] }) => (r.questions![0].answer = 3)),
+        'Line 3 is not complete: questions[0].answer is 3, not a text.',
+      ],
+      [
+        bad((r: { metrics?: { reward?: null } }) => (r.metrics!.reward = null)),
+        'Line 3 is not complete: metrics.reward is null, not a number.',
+      ],
       [bad((r) => delete r.timing), 'Line 3 is not complete: timing is missing, not an object.'],
     ];
     for (const [file, sentence] of cases) {
@@ -64,7 +115,11 @@ describe('step records as JSON lines', () => {
 });
 
 describe('a checkpoint', () => {
-  const state = { settings: DEFAULTS, step: 7, adapter: { step: 7, params: Float32Array.of(1 / 3, -2), m: Float32Array.of(1e-20, 0), v: Float32Array.of(3, 4) } };
+  const state = {
+    settings: DEFAULTS,
+    step: 7,
+    adapter: { step: 7, params: Float32Array.of(1 / 3, -2), m: Float32Array.of(1e-20, 0), v: Float32Array.of(3, 4) },
+  };
 
   it('comes back to the bit', () => {
     expect(runFromJson(runToJson(state))).toEqual(state);

@@ -40,16 +40,38 @@ export function toJson(record: StepRecord, o: JsonOptions = {}): string {
 const numbers = list(number);
 
 const VARIANT = object({
-  text, phrasing: oneOf('plain', 'steps', 'own'), transform: object({ name: text, seed: number }), hint: text,
+  text,
+  phrasing: oneOf('plain', 'steps', 'own'),
+  transform: object({ name: text, seed: number }),
+  hint: text,
   picture: object({ width: number, height: number, data: text }),
-  tokens: numbers, madeBy: oneOf('original', 'template'), audit: oneOf('kept', 'changed', 'unknown'),
+  tokens: numbers,
+  madeBy: oneOf('original', 'template'),
+  audit: oneOf('kept', 'changed', 'unknown'),
 });
-const RESPONSE = object({ text, tokens: numbers, pieces: list(text), logProbs: numbers, entropies: numbers, finish: oneOf('stop', 'length') });
+const RESPONSE = object({
+  text,
+  tokens: numbers,
+  pieces: list(text),
+  logProbs: numbers,
+  entropies: numbers,
+  finish: oneOf('stop', 'length'),
+});
 const REWARD = object({ accuracy: number, format: number, total: number, extracted: orNull(text), careful: truth });
 const STATE = oneOf('alive', 'all-fail', 'all-pass');
-const PAIR = object({ logProbs: numbers, transferGap: numbers, weights: numbers, advantage: number, ratios: orNull(numbers), clipped: orNull(numbers) });
+const PAIR = object({
+  logProbs: numbers,
+  transferGap: numbers,
+  weights: numbers,
+  advantage: number,
+  ratios: orNull(numbers),
+  clipped: orNull(numbers),
+});
 const QUESTION = object({
-  id: text, family: text, text, answer: orNull(text),
+  id: text,
+  family: text,
+  text,
+  answer: orNull(text),
   variants: list(VARIANT),
   responses: list(list(RESPONSE)),
   rewards: list(list(REWARD)),
@@ -58,17 +80,32 @@ const QUESTION = object({
   pairs: list(list(list(PAIR))),
 });
 const UPDATE = object({
-  loss: number, lossAfter: orNull(number), rows: number, tokens: number, gradNorm: number, gradScale: number, learningRate: number,
-  clipLow: orNull(number), clipHigh: orNull(number), kl: orNull(number),
+  loss: number,
+  lossAfter: orNull(number),
+  rows: number,
+  tokens: number,
+  gradNorm: number,
+  gradScale: number,
+  learningRate: number,
+  clipLow: orNull(number),
+  clipHigh: orNull(number),
+  kl: orNull(number),
   modules: list(object({ name: text, layer: number, deltaNorm: number, stepNorm: number })),
 });
 const EVALUATION = object({
   cells: list(object({ family: text, phrasing: oneOf('plain', 'steps'), n: number, right: number, careful: number })),
-  before: orNull(text), after: orNull(text),
+  before: orNull(text),
+  after: orNull(text),
 });
 const RECORD: Check = object({
-  step: number, phase: oneOf(...PHASES), settings: object({ preset: text, variants: number, responses: number }),
-  questions: list(QUESTION), update: orNull(UPDATE), evaluation: orNull(EVALUATION), metrics: map(number), timing: map(number),
+  step: number,
+  phase: oneOf(...PHASES),
+  settings: object({ preset: text, variants: number, responses: number }),
+  questions: list(QUESTION),
+  update: orNull(UPDATE),
+  evaluation: orNull(EVALUATION),
+  metrics: map(number),
+  timing: map(number),
 });
 
 /** Reads one line. Throws RecordError; `where` opens its message. */
@@ -81,7 +118,9 @@ export function fromJson(line: string, where = 'This record'): StepRecord {
   }
   const schema = (parsed as { schema?: unknown } | null)?.schema;
   if (schema !== SCHEMA) {
-    throw new RecordError(`${where} ${schema === undefined ? 'has no schema number, so it is no step record' : `has schema ${String(schema)}; this version reads ${SCHEMA}`}. Record the run again with this version.`);
+    throw new RecordError(
+      `${where} ${schema === undefined ? 'has no schema number, so it is no step record' : `has schema ${String(schema)}; this version reads ${SCHEMA}`}. Record the run again with this version.`,
+    );
   }
   const problem = RECORD(parsed, '');
   if (problem) throw new RecordError(`${where} is not complete: ${problem}.`);

@@ -117,7 +117,13 @@ export interface UpdateRecord {
 
 export interface EvaluationRecord {
   /** Greedy answers on held-out questions; empty in a step that evaluates none. Each cell with its count; intervals are Wilson 95 %, made by `algorithm`. */
-  readonly cells: readonly { readonly family: string; readonly phrasing: 'plain' | 'steps'; readonly n: number; readonly right: number; readonly careful: number }[];
+  readonly cells: readonly {
+    readonly family: string;
+    readonly phrasing: 'plain' | 'steps';
+    readonly n: number;
+    readonly right: number;
+    readonly careful: number;
+  }[];
   /** This step's first question answered greedily with the weights before and after the step. */
   readonly before: string | null;
   readonly after: string | null;

@@ -15,8 +15,20 @@ import type { Settings } from './settings.ts';
 /** What the trainer needs of a policy. */
 export type TrainablePolicy = Pick<
   Policy,
-  | 'eos' | 'encodeImages' | 'prompt' | 'decode' | 'pieces' | 'sample' | 'score' | 'zeroGradient' | 'accumulateGradient' | 'adamw'
-  | 'readAdapter' | 'writeAdapter' | 'resetAdapter' | 'moduleNorms'
+  | 'eos'
+  | 'encodeImages'
+  | 'prompt'
+  | 'decode'
+  | 'pieces'
+  | 'sample'
+  | 'score'
+  | 'zeroGradient'
+  | 'accumulateGradient'
+  | 'adamw'
+  | 'readAdapter'
+  | 'writeAdapter'
+  | 'resetAdapter'
+  | 'moduleNorms'
 >;
 
 /** How far a phase is. `texts[q][j][i]` are the responses so far, while they are sampled. */
@@ -55,7 +67,9 @@ export async function expand(c: StepContext, variants: readonly (readonly Varian
   c.images.push(...(await c.policy.encodeImages(variants.flat().map((v) => v.picture))));
   const images = c.images.values();
   c.record.questions = c.questions.map((question, q) => {
-    const prompts = variants[q].map((v) => c.policy.prompt({ text: v.text.text, hint: v.hint, image: images.next().value as ImageFeatures }));
+    const prompts = variants[q].map((v) =>
+      c.policy.prompt({ text: v.text.text, hint: v.hint, image: images.next().value as ImageFeatures }),
+    );
     c.prompts.push(prompts);
     return {
       id: question.id,
@@ -97,7 +111,13 @@ export async function rollout(c: StepContext): Promise<void> {
     step: c.record.step,
     adapter: true,
     ...aborting(c.signal),
-    onTokens: ({ done, responses }) => c.report({ phase: 'rollout', done, total: c.prompts.flat().length * n, texts: byQuestion(responses.map((tokens) => responseText(policy, tokens))) }),
+    onTokens: ({ done, responses }) =>
+      c.report({
+        phase: 'rollout',
+        done,
+        total: c.prompts.flat().length * n,
+        texts: byQuestion(responses.map((tokens) => responseText(policy, tokens))),
+      }),
   });
   const asRecord = (s: Sampled): ResponseRecord => ({
     text: responseText(policy, s.tokens),
@@ -115,7 +135,12 @@ export async function rollout(c: StepContext): Promise<void> {
 export function rewardAll(c: StepContext): void {
   c.record.questions.forEach((q, at) => {
     const question = c.questions[at];
-    const options = { answer: question.answer, kind: question.answerKind, accuracyWeight: c.settings.accuracyWeight, formatWeight: c.settings.formatWeight };
+    const options = {
+      answer: question.answer,
+      kind: question.answerKind,
+      accuracyWeight: c.settings.accuracyWeight,
+      formatWeight: c.settings.formatWeight,
+    };
     q.rewards = q.responses.map((group) => group.map((r) => ({ ...reward(r.text, options), careful: isCareful(r.text, question.family) })));
   });
 }
@@ -126,14 +151,21 @@ export function advantageAll(c: StepContext): void {
     const accuracies = q.rewards.map((group) => group.map((r) => r.accuracy));
     const { local, global, mean, std } = advantages(totals, c.settings.sigma);
     q.advantages = local.map((group, j) => group.map((l, i) => ({ local: l, global: global[j][i] })));
-    q.groups = { local: totals.map((group, j) => groupState(group, accuracies[j])), pooled: groupState(totals.flat(), accuracies.flat()), mean, std };
+    q.groups = {
+      local: totals.map((group, j) => groupState(group, accuracies[j])),
+      pooled: groupState(totals.flat(), accuracies.flat()),
+      mean,
+      std,
+    };
   }
   Object.assign(c.record.metrics, rewardMetrics(metricQuestions(c)));
 }
 
 /** The B·m scoring groups: all m·n responses of question q, in order (j, i), under each prompt k. */
 export const scoreGroups = (c: StepContext): ScoreGroup[] =>
-  c.record.questions.flatMap((q, at) => c.prompts[at].map((prompt) => ({ prompt, responses: q.responses.flat().map((r) => Int32Array.from(r.tokens)) })));
+  c.record.questions.flatMap((q, at) =>
+    c.prompts[at].map((prompt) => ({ prompt, responses: q.responses.flat().map((r) => Int32Array.from(r.tokens)) })),
+  );
 
 /** Scores every response under every variant of its question, and fills the pairs. */
 export async function share(c: StepContext): Promise<void> {
@@ -185,7 +217,9 @@ function metricQuestions(c: StepContext): MetricQuestion[] {
     ),
     rows: q.pairs.flatMap((byJ, k) =>
       byJ.flatMap((row, j) =>
-        rowCounts(c.settings.crossVariant, k, j) ? row.map((p) => ({ j, k, advantage: p.advantage, weight: p.weights[0] ?? 0, gap: p.transferGap })) : [],
+        rowCounts(c.settings.crossVariant, k, j)
+          ? row.map((p) => ({ j, k, advantage: p.advantage, weight: p.weights[0] ?? 0, gap: p.transferGap }))
+          : [],
       ),
     ),
   }));

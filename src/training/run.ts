@@ -11,13 +11,19 @@ import type { RunState } from './trainer.ts';
 const KIND = 'grpo-playground run';
 
 const CHECK = object({
-  kind: oneOf(KIND), schema: oneOf(1), step: number, settings: object({ preset: text }),
+  kind: oneOf(KIND),
+  schema: oneOf(1),
+  step: number,
+  settings: object({ preset: text }),
   adapter: object({ step: number, params: text, m: text, v: text }),
 });
 
 export function runToJson({ settings, step, adapter }: RunState): string {
   return JSON.stringify({
-    kind: KIND, schema: 1, step, settings,
+    kind: KIND,
+    schema: 1,
+    step,
+    settings,
     adapter: { step: adapter.step, params: floatsToBase64(adapter.params), m: floatsToBase64(adapter.m), v: floatsToBase64(adapter.v) },
   });
 }
@@ -32,9 +38,18 @@ export function runFromJson(file: string): RunState {
   }
   const problem = CHECK(parsed, '');
   if (problem) throw new RecordError(`This is no checkpoint of a run: ${problem}.`);
-  const { settings, step, adapter } = parsed as { settings: Settings; step: number; adapter: { step: number; params: string; m: string; v: string } };
+  const { settings, step, adapter } = parsed as {
+    settings: Settings;
+    step: number;
+    adapter: { step: number; params: string; m: string; v: string };
+  };
   checkSettings(settings);
-  const state = { step: adapter.step, params: floatsFromBase64(adapter.params), m: floatsFromBase64(adapter.m), v: floatsFromBase64(adapter.v) };
+  const state = {
+    step: adapter.step,
+    params: floatsFromBase64(adapter.params),
+    m: floatsFromBase64(adapter.m),
+    v: floatsFromBase64(adapter.v),
+  };
   if (state.m.length !== state.params.length || state.v.length !== state.params.length) {
     throw new RecordError('The checkpoint’s weights and moments differ in length. Start the run again.');
   }

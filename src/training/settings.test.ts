@@ -3,7 +3,11 @@ import { checkSettings, DEFAULTS, PRESETS, SETTINGS, SettingsError, settingsProb
 
 describe('settings', () => {
   it('has a row in the table for each but the name of the preset', () => {
-    expect(SETTINGS.map((s) => s.key).sort()).toEqual(Object.keys(DEFAULTS).filter((k) => k !== 'preset').sort());
+    expect(SETTINGS.map((s) => s.key).sort()).toEqual(
+      Object.keys(DEFAULTS)
+        .filter((k) => k !== 'preset')
+        .sort(),
+    );
     for (const s of SETTINGS) expect(s.help).toMatch(/[.]$/);
   });
 

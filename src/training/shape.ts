@@ -4,7 +4,14 @@
 
 export type Check = (value: unknown, path: string) => string | null;
 
-const seen = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : JSON.stringify(value) ?? 'missing');
+const seen = (value: unknown): string =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : (JSON.stringify(value) ?? 'missing');
 
 const kind =
   (name: string, holds: (value: unknown) => boolean): Check =>
@@ -15,7 +22,8 @@ export const number = kind('a number', (v) => typeof v === 'number');
 export const text = kind('a text', (v) => typeof v === 'string');
 export const truth = kind('true or false', (v) => typeof v === 'boolean');
 
-export const oneOf = (...values: readonly (string | number)[]): Check => kind(values.map((v) => JSON.stringify(v)).join(' or '), (v) => values.includes(v as string));
+export const oneOf = (...values: readonly (string | number)[]): Check =>
+  kind(values.map((v) => JSON.stringify(v)).join(' or '), (v) => values.includes(v as string));
 
 export const orNull =
   (check: Check): Check =>

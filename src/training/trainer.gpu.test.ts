@@ -11,7 +11,16 @@ import type { StepRecord } from './record.ts';
 import { DEFAULTS, SettingsError, type Settings } from './settings.ts';
 import { Trainer } from './trainer.ts';
 
-const settings: Settings = { ...DEFAULTS, questionsPerStep: 2, variants: 2, responses: 3, maxTokens: 14, evaluateEvery: 1, evaluateQuestions: 2, tasks: ['compare', 'position'] };
+const settings: Settings = {
+  ...DEFAULTS,
+  questionsPerStep: 2,
+  variants: 2,
+  responses: 3,
+  maxTokens: 14,
+  evaluateEvery: 1,
+  evaluateQuestions: 2,
+  tasks: ['compare', 'position'],
+};
 
 let gpu: Gpu;
 let policy: Policy;
@@ -19,7 +28,12 @@ let digits: DigitSet;
 
 beforeAll(async () => {
   gpu = await Gpu.open();
-  policy = await Policy.load(gpu, urlSource('/models/pico/'), { rank: settings.rank, alpha: settings.alpha, seed: settings.seed, vision: webgpuVision });
+  policy = await Policy.load(gpu, urlSource('/models/pico/'), {
+    rank: settings.rank,
+    alpha: settings.alpha,
+    seed: settings.seed,
+    vision: webgpuVision,
+  });
   digits = loadDigits(new Uint8Array(await (await fetch('/data/digits.bin')).arrayBuffer()));
 });
 
@@ -57,15 +71,19 @@ describe('a step on the real model', () => {
     expect(rows).toHaveLength(2 * 2 * 2 * 3);
     let loss = 0;
     for (const q of r.questions) {
-      q.pairs.forEach((byJ, k) => byJ.forEach((row, j) => row.forEach((pair, i) => {
-        const { logProbs, tokens } = q.responses[j][i];
-        expect(pair.logProbs).toHaveLength(tokens.length);
-        loss -= pair.advantage * tokens.length;
-        if (j !== k) return;
-        // the sampler and the scorer are two ways to the same number
-        Array.from(pair.logProbs).forEach((l, t) => expect(Math.abs(l - logProbs[t])).toBeLessThan(1e-3));
-        expect(Math.max(...Array.from(pair.transferGap, Math.abs))).toBe(0);
-      })));
+      q.pairs.forEach((byJ, k) =>
+        byJ.forEach((row, j) =>
+          row.forEach((pair, i) => {
+            const { logProbs, tokens } = q.responses[j][i];
+            expect(pair.logProbs).toHaveLength(tokens.length);
+            loss -= pair.advantage * tokens.length;
+            if (j !== k) return;
+            // the sampler and the scorer are two ways to the same number
+            Array.from(pair.logProbs).forEach((l, t) => expect(Math.abs(l - logProbs[t])).toBeLessThan(1e-3));
+            expect(Math.max(...Array.from(pair.transferGap, Math.abs))).toBe(0);
+          }),
+        ),
+      );
       for (const v of q.variants) expect(v.audit).toBe('kept');
     }
     expect(r.update?.tokens).toBe(rows.reduce((sum, p) => sum + p.logProbs.length, 0));

@@ -10,7 +10,12 @@ import { PRESETS, SettingsError, type Settings } from './settings.ts';
 import { Trainer } from './trainer.ts';
 
 const END = 0;
-const RESPONSES = ['<think> x</think><answer> 1</answer>', '<think> x</think><answer> 2</answer>', ' yes', '<think> y</think><answer> red</answer>'];
+const RESPONSES = [
+  '<think> x</think><answer> 1</answer>',
+  '<think> x</think><answer> 2</answer>',
+  ' yes',
+  '<think> y</think><answer> red</answer>',
+];
 
 /** A policy whose one weight says how far it has been trained, and whose every number is a function of the question. */
 class ScriptedPolicy implements TrainablePolicy {
@@ -25,7 +30,11 @@ class ScriptedPolicy implements TrainablePolicy {
     this.encoded += pictures.length;
     return pictures.map(() => ({ buffer: null as never, offsetRows: 0, tokens: 16, release: () => void this.released++ }));
   };
-  prompt: TrainablePolicy['prompt'] = ({ text, hint, image }) => ({ ids: Int32Array.of(hashString((hint ?? '') + text) & 0xffff), image, imageStart: 0 });
+  prompt: TrainablePolicy['prompt'] = ({ text, hint, image }) => ({
+    ids: Int32Array.of(hashString((hint ?? '') + text) & 0xffff),
+    image,
+    imageStart: 0,
+  });
   decode: TrainablePolicy['decode'] = (tokens) => Array.from(tokens, (t) => RESPONSES[t - 1]).join('');
   pieces: TrainablePolicy['pieces'] = (tokens) => Array.from(tokens, (t) => (t === END ? '<end>' : RESPONSES[t - 1]));
 
@@ -48,7 +57,9 @@ class ScriptedPolicy implements TrainablePolicy {
   zeroGradient = () => void (this.slopes = 0);
   accumulateGradient: TrainablePolicy['accumulateGradient'] = async ({ groups, coefficients }) => {
     if (this.failing === 'accumulateGradient') throw new Error('no memory');
-    groups.forEach((g, at) => g.responses.forEach((tokens, r) => coefficients(at, r, this.scores(g.prompt, tokens)).forEach((x) => (this.slopes += x))));
+    groups.forEach((g, at) =>
+      g.responses.forEach((tokens, r) => coefficients(at, r, this.scores(g.prompt, tokens)).forEach((x) => (this.slopes += x))),
+    );
   };
   adamw: TrainablePolicy['adamw'] = async ({ learningRate }) => {
     const { params, m, v, step } = this.state;
@@ -58,10 +69,19 @@ class ScriptedPolicy implements TrainablePolicy {
   readAdapter = async () => this.state;
   writeAdapter = (state: AdapterState) => void (this.state = state);
   resetAdapter = () => void (this.state = { params: new Float32Array([0]), m: new Float32Array([0]), v: new Float32Array([0]), step: 0 });
-  moduleNorms: TrainablePolicy['moduleNorms'] = async () => [{ name: 'q_proj', layer: 0, deltaNorm: Math.abs(this.state.params[0]), stepNorm: 0 }];
+  moduleNorms: TrainablePolicy['moduleNorms'] = async () => [
+    { name: 'q_proj', layer: 0, deltaNorm: Math.abs(this.state.params[0]), stepNorm: 0 },
+  ];
 }
 
-const settings: Settings = { ...PRESETS['share-grpo'], questionsPerStep: 3, responses: 4, tasks: ['count', 'compare', 'position'], evaluateEvery: 2, evaluateQuestions: 6 };
+const settings: Settings = {
+  ...PRESETS['share-grpo'],
+  questionsPerStep: 3,
+  responses: 4,
+  tasks: ['count', 'compare', 'position'],
+  evaluateEvery: 2,
+  evaluateQuestions: 6,
+};
 
 function setUp(change: Partial<Settings> = {}) {
   const policy = new ScriptedPolicy();
@@ -83,8 +103,15 @@ describe('a step', () => {
     for await (const r of trainer.run()) {
       seen.push(r.phase);
       const [q] = r.questions;
-      expect([q.variants.length > 0, q.responses.length > 0, q.rewards.length > 0, q.groups !== null, q.pairs.length > 0, r.update !== null, r.evaluation !== null])
-        .toEqual(PHASES.map((_, at) => at < seen.length));
+      expect([
+        q.variants.length > 0,
+        q.responses.length > 0,
+        q.rewards.length > 0,
+        q.groups !== null,
+        q.pairs.length > 0,
+        r.update !== null,
+        r.evaluation !== null,
+      ]).toEqual(PHASES.map((_, at) => at < seen.length));
     }
     expect(seen).toEqual([...PHASES]);
     expect(trainer.step).toBe(1);
@@ -97,11 +124,15 @@ describe('a step', () => {
     let loss = 0;
     for (const q of r.questions) {
       expect(q.pairs.flat(2)).toHaveLength(2 * 2 * 4);
-      q.pairs.forEach((byJ, k) => byJ.forEach((row, j) => row.forEach((pair, i) => {
-        const a = q.advantages[j][i];
-        expect(pair.advantage).toBe(a.global + (j === k ? a.local : 0));
-        loss -= (pair.advantage * 2) / (r.update?.tokens as number); // ratio 1, two tokens a response
-      })));
+      q.pairs.forEach((byJ, k) =>
+        byJ.forEach((row, j) =>
+          row.forEach((pair, i) => {
+            const a = q.advantages[j][i];
+            expect(pair.advantage).toBe(a.global + (j === k ? a.local : 0));
+            loss -= (pair.advantage * 2) / (r.update?.tokens as number); // ratio 1, two tokens a response
+          }),
+        ),
+      );
       q.rewards.flat().forEach((x) => expect(x.total).toBeCloseTo(0.9 * x.accuracy + 0.1 * x.format, 12));
     }
     expect(r.update).toMatchObject({ rows: 3 * 4 * 4, tokens: 3 * 4 * 4 * 2, learningRate: 1e-3, clipLow: 0, clipHigh: 0 });

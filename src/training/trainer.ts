@@ -8,7 +8,17 @@ import type { DigitSet, Question } from '../tasks/index.ts';
 import { answerAll, evaluate, tally } from './evaluation.ts';
 import { drawQuestions, drawVariants } from './expand.ts';
 import { PHASES, SCHEMA, type EvaluationRecord, type Phase, type StepRecord } from './record.ts';
-import { advantageAll, aborting, expand, rewardAll, rollout, share, type Progress, type StepContext, type TrainablePolicy } from './rollout.ts';
+import {
+  advantageAll,
+  aborting,
+  expand,
+  rewardAll,
+  rollout,
+  share,
+  type Progress,
+  type StepContext,
+  type TrainablePolicy,
+} from './rollout.ts';
 import { checkSettings, type Settings } from './settings.ts';
 import { update } from './update.ts';
 
@@ -105,10 +115,25 @@ export class Trainer {
     this.running = true;
     const { policy, current: settings } = this;
     const step = this.finished + 1;
-    const record: StepRecord = { schema: SCHEMA, step, phase: 'expand', settings, questions: [], update: null, evaluation: null, metrics: {}, timing: {} };
+    const record: StepRecord = {
+      schema: SCHEMA,
+      step,
+      phase: 'expand',
+      settings,
+      questions: [],
+      update: null,
+      evaluation: null,
+      metrics: {},
+      timing: {},
+    };
     const questions = drawQuestions({ settings, step, digits: this.digits, own: o.own ?? [] });
     const c: StepContext = {
-      policy, settings, record, questions, prompts: [], images: [],
+      policy,
+      settings,
+      record,
+      questions,
+      prompts: [],
+      images: [],
       ...aborting(o.signal),
       report: (progress) => o.onProgress?.({ step, ...progress }),
     };
@@ -119,9 +144,14 @@ export class Trainer {
       this.good = before;
       const answers: { before: string | null; after: string | null } = { before: null, after: null };
       const first = questions[0];
-      const answerFirst = async () => (this.diagnostics ? (await answerAll({ policy, ...aborting(o.signal) }, [first], settings.maxTokens))[0] : null);
+      const answerFirst = async () =>
+        this.diagnostics ? (await answerAll({ policy, ...aborting(o.signal) }, [first], settings.maxTokens))[0] : null;
       const phases: Record<Phase, () => void | Promise<void>> = {
-        expand: () => expand(c, questions.map((question, q) => drawVariants(question, { settings, step, q }))),
+        expand: () =>
+          expand(
+            c,
+            questions.map((question, q) => drawVariants(question, { settings, step, q })),
+          ),
         rollout: () => rollout(c),
         reward: () => rewardAll(c),
         advantage: () => advantageAll(c),
@@ -173,7 +203,10 @@ export class Trainer {
     const { settings, record } = c;
     if (record.step % settings.evaluateEvery !== 0) return { cells: [], ...answers };
     const cells = await evaluate({
-      policy: this.policy, settings, digits: this.digits, split: 'validation',
+      policy: this.policy,
+      settings,
+      digits: this.digits,
+      split: 'validation',
       ...aborting(c.signal),
       onProgress: (done, total) => c.report({ phase: 'evaluate', done, total }),
     });

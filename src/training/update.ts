@@ -32,7 +32,9 @@ function countedGroups(c: StepContext): PairGroup[] {
   return c.record.questions.flatMap((q, at) =>
     c.prompts[at].map((prompt, k) => {
       const rows = q.responses.flatMap((group, j) =>
-        rowCounts(c.settings.crossVariant, k, j) ? group.map((r, i) => ({ tokens: Int32Array.from(r.tokens), pair: q.pairs[k][j][i] })) : [],
+        rowCounts(c.settings.crossVariant, k, j)
+          ? group.map((r, i) => ({ tokens: Int32Array.from(r.tokens), pair: q.pairs[k][j][i] }))
+          : [],
       );
       return { prompt, responses: rows.map((r) => r.tokens), pairs: rows.map((r) => r.pair) };
     }),
@@ -57,16 +59,24 @@ async function measure(c: StepContext, tokens: number): Promise<Pick<UpdateRecor
   const marks: Int32Array[] = [];
   let lossAfter = 0;
   c.record.questions.forEach((q, at) => {
-    q.pairs.forEach((byJ, k) => byJ.forEach((row, j) => row.forEach((pair, i) => {
-      const { logProbs } = scores[at * m + k][j * n + i];
-      const ratios = logProbs.map((l, t) => ratio(l, pair.logProbs[t]));
-      const clipped = Int32Array.from(ratios, (r) => clipMark(r, pair.advantage, clip));
-      pair.ratios = ratios;
-      pair.clipped = clipped;
-      if (!rowCounts(crossVariant, k, j)) return;
-      marks.push(clipped);
-      lossAfter += rowTerms({ logProbs, oldLogProbs: pair.logProbs, advantage: pair.advantage, weight: weightOf(pair) }, clip, tokens).loss;
-    })));
+    q.pairs.forEach((byJ, k) =>
+      byJ.forEach((row, j) =>
+        row.forEach((pair, i) => {
+          const { logProbs } = scores[at * m + k][j * n + i];
+          const ratios = logProbs.map((l, t) => ratio(l, pair.logProbs[t]));
+          const clipped = Int32Array.from(ratios, (r) => clipMark(r, pair.advantage, clip));
+          pair.ratios = ratios;
+          pair.clipped = clipped;
+          if (!rowCounts(crossVariant, k, j)) return;
+          marks.push(clipped);
+          lossAfter += rowTerms(
+            { logProbs, oldLogProbs: pair.logProbs, advantage: pair.advantage, weight: weightOf(pair) },
+            clip,
+            tokens,
+          ).loss;
+        }),
+      ),
+    );
   });
   const metrics = clipMetrics(marks);
   Object.assign(c.record.metrics, metrics);
@@ -75,15 +85,21 @@ async function measure(c: StepContext, tokens: number): Promise<Pick<UpdateRecor
 
 /** Mean k3 over the tokens of each response under its own variant. */
 async function distanceFromBase(c: StepContext): Promise<number> {
-  const groups = c.record.questions.flatMap((q, at) => c.prompts[at].map((prompt, j) => ({ prompt, responses: q.responses[j].map((r) => Int32Array.from(r.tokens)) })));
+  const groups = c.record.questions.flatMap((q, at) =>
+    c.prompts[at].map((prompt, j) => ({ prompt, responses: q.responses[j].map((r) => Int32Array.from(r.tokens)) })),
+  );
   const scores = await c.policy.score({ groups, temperature: c.settings.temperature, adapter: false, ...aborting(c.signal) });
   let total = 0;
   let tokens = 0;
-  c.record.questions.forEach((q, at) => q.pairs.forEach((byJ, j) => byJ[j].forEach((pair, i) => {
-    const base = scores[at * c.settings.variants + j][i].logProbs;
-    base.forEach((l, t) => (total += k3(pair.logProbs[t], l)));
-    tokens += base.length;
-  })));
+  c.record.questions.forEach((q, at) =>
+    q.pairs.forEach((byJ, j) =>
+      byJ[j].forEach((pair, i) => {
+        const base = scores[at * c.settings.variants + j][i].logProbs;
+        base.forEach((l, t) => (total += k3(pair.logProbs[t], l)));
+        tokens += base.length;
+      }),
+    ),
+  );
   return total / Math.max(1, tokens);
 }
 
@@ -105,14 +121,23 @@ export async function update(c: StepContext, o: UpdateOptions): Promise<void> {
       ...aborting(c.signal),
       coefficients: (g, r, scores) => {
         const pair = teaching[g].pairs[r];
-        const terms = rowTerms({ logProbs: scores.logProbs, oldLogProbs: pair.logProbs, advantage: pair.advantage, weight: weightOf(pair) }, clip, tokens);
+        const terms = rowTerms(
+          { logProbs: scores.logProbs, oldLogProbs: pair.logProbs, advantage: pair.advantage, weight: weightOf(pair) },
+          clip,
+          tokens,
+        );
         loss += terms.loss;
         return terms.slopes;
       },
     });
   }
   c.signal?.throwIfAborted();
-  const { gradNorm, gradScale } = await policy.adamw({ learningRate: settings.learningRate, ...BETAS, weightDecay: settings.weightDecay, maxGradNorm: settings.maxGradNorm });
+  const { gradNorm, gradScale } = await policy.adamw({
+    learningRate: settings.learningRate,
+    ...BETAS,
+    weightDecay: settings.weightDecay,
+    maxGradNorm: settings.maxGradNorm,
+  });
   const after = o.diagnostics ? await measure(c, tokens) : { lossAfter: null, clipLow: null, clipHigh: null };
   const modules = await policy.moduleNorms(o.before);
   c.record.update = { loss, ...after, rows, tokens, gradNorm, gradScale, learningRate: settings.learningRate, kl, modules };

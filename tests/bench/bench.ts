@@ -20,13 +20,16 @@ export interface BenchOptions {
 
 const COUNTERS = ['dispatches', 'submits', 'buffers', 'bindGroups', 'pipelines'] as const;
 
-const row = (cells: readonly (string | number)[]): string => cells.map((c, i) => (i === 0 ? String(c).padEnd(12) : String(c).padStart(12))).join('');
+const row = (cells: readonly (string | number)[]): string =>
+  cells.map((c, i) => (i === 0 ? String(c).padEnd(12) : String(c).padStart(12))).join('');
 
 /** Runs the steps and prints a table of each. */
 export async function bench({ gpu, policy, digits, steps, print }: BenchOptions): Promise<void> {
   const settings = { ...DEFAULTS, evaluateEvery: 1 };
   const trainer = new Trainer({ policy, settings, digits });
-  print(`${gpu.adapterName}; ${policy.info.name}; B = ${settings.questionsPerStep}, m = ${settings.variants}, n = ${settings.responses}, ${settings.evaluateQuestions} held-out questions per phrasing`);
+  print(
+    `${gpu.adapterName}; ${policy.info.name}; B = ${settings.questionsPerStep}, m = ${settings.variants}, n = ${settings.responses}, ${settings.evaluateQuestions} held-out questions per phrasing`,
+  );
   const means = new Map<string, number>();
   for (let s = 1; s <= steps; s++) {
     let before: GpuCounters = { ...gpu.counters };
@@ -42,7 +45,9 @@ export async function bench({ gpu, policy, digits, steps, print }: BenchOptions)
     if (!record) continue;
     const ms = Object.values(record.timing).reduce((a, b) => a + b, 0);
     print(row(['whole step', ms.toFixed(0)]));
-    print(`sampled ${record.metrics.num_tokens} tokens (${(record.metrics.num_tokens / ((record.timing.rollout ?? 1) / 1000)).toFixed(0)}/s), updated on ${record.update?.tokens ?? 0} tokens in ${record.update?.rows ?? 0} rows (${((record.update?.tokens ?? 0) / ((record.timing.update ?? 1) / 1000)).toFixed(0)}/s)`);
+    print(
+      `sampled ${record.metrics.num_tokens} tokens (${(record.metrics.num_tokens / ((record.timing.rollout ?? 1) / 1000)).toFixed(0)}/s), updated on ${record.update?.tokens ?? 0} tokens in ${record.update?.rows ?? 0} rows (${((record.update?.tokens ?? 0) / ((record.timing.update ?? 1) / 1000)).toFixed(0)}/s)`,
+    );
   }
   if (steps > 1) print(`\nmean of steps 2 to ${steps}: ${PHASES.map((p) => `${p} ${(means.get(p) ?? 0).toFixed(0)}`).join(', ')} ms`);
 }

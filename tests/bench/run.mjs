@@ -25,7 +25,10 @@ async function inChromium() {
   await server.listen();
   const executablePath = await findBrowser();
   const swiftshader = process.env['BENCH_ADAPTER'] === 'swiftshader' || process.platform === 'linux';
-  const args = [...BROWSER_ARGS.filter((a) => swiftshader || !a.startsWith('--use-webgpu-adapter')), ...(swiftshader ? [] : ['--enable-gpu'])];
+  const args = [
+    ...BROWSER_ARGS.filter((a) => swiftshader || !a.startsWith('--use-webgpu-adapter')),
+    ...(swiftshader ? [] : ['--enable-gpu']),
+  ];
   const browser = await chromium.launch({ executablePath, args });
   try {
     const page = await browser.newPage();
@@ -45,7 +48,10 @@ async function inDeno() {
   await build({ root, configFile: resolve(root, 'vite.cli.config.ts'), logLevel: 'warn' });
   const deno = resolve(root, 'node_modules/deno/bin.cjs');
   print('\nDeno');
-  const { status } = spawnSync(process.execPath, [deno, 'run', '-A', '--no-lock', 'dist-cli/bench.js', String(steps)], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const { status } = spawnSync(process.execPath, [deno, 'run', '-A', '--no-lock', 'dist-cli/bench.js', String(steps)], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (status !== 0) process.exitCode = 1;
 }
 
