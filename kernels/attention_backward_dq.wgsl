@@ -1,12 +1,11 @@
 // The attention's gradient with respect to the queries, the probabilities recomputed from the log-sum-exp
 // (FlashAttention-2, arXiv 2307.08691, algorithm 2):
-//
 //   p = exp(q·k/√d − lse),  ds = p · (dO·v − D),  dq = Σ over the keys ds · k/√d
 //
 // A workgroup takes 32 neighbouring rows of one head. The keys come 32 at a time: first the hull of the rows' prefixes, then that
-// of their own parts, each row masking what is not its own; the two parts of a row never overlap. Inner products run over 16
-// dimensions at a time (4 × 4 pairs a thread), the sum over keys over 32. HEAD_DIM ≤ 128.
-// Groups (⌈rows/32⌉, HEADS). Prelude: rows.
+// of their own parts, each row masking what is not its own; the two parts of a row never overlap. A lane has rows 4·ty … +3, and
+// keys 4·tx … +3 in the inner products (16 dimensions at a time), then dimensions 4·tx … +3 of each 32 in the sum over the keys.
+// Groups (⌈rows/32⌉, HEADS, ⌈HEAD_DIM/64⌉): a workgroup sums 64 dimensions. Prelude: rows.
 override HEADS: u32;
 override KV_HEADS: u32;
 override HEAD_DIM: u32;
@@ -25,25 +24,58 @@ struct Params { rows: u32 }
 @group(0) @binding(8) var<storage, read_write> dQkv: array<f32>; // [rows, (HEADS + 2·KV_HEADS)·HEAD_DIM]: its query columns
 
 const TILE = 32u;
-const STRIDE = 33u;
 const DEPTH = 16u;
 const LANES = 64u;
-const PANEL = 528u; // DEPTH · STRIDE
+const STRIDE = 9u; // vec4 of a line of 32, and one more against bank conflicts
+const PANEL = 144u; // DEPTH · STRIDE
+const PANELS = 576u;
 
-var<workgroup> panels: array<f32, 2112>; // four [DEPTH][STRIDE]: q, dO, k, v; or one [TILE][TILE]: keys × dimensions
-var<workgroup> dScores: array<f32, 1056>; // [TILE rows][STRIDE] keys
+// Four [DEPTH][STRIDE] of q, dO (four rows) and k, v (four keys); then two [TILE][STRIDE] of k: keys × four dimensions.
+var<workgroup> panels: array<vec4f, PANELS>;
+var<workgroup> dScores: array<vec4f, 288>; // [TILE keys][STRIDE] of four rows
 var<workgroup> ranges: array<vec4u, 32>; // of the rows: prefix start and end, own start and end
 var<workgroup> hull: vec4u;
+
+fn queryAt(row: u32, head: u32, d: u32) -> vec2f {
+  if (row >= params.rows || d >= HEAD_DIM) { return vec2f(); }
+  let at = (row * HEADS + head) * HEAD_DIM + d;
+  return vec2f(q[at], dOut[at]);
+}
+
+fn keyAt(key: u32, end: u32, kvHead: u32, d: u32) -> vec2f {
+  if (key >= end || d >= HEAD_DIM) { return vec2f(); }
+  let at = (key * KV_HEADS + kvHead) * HEAD_DIM + d;
+  return vec2f(k[at], v[at]);
+}
+
+fn keyOnlyAt(key: u32, end: u32, kvHead: u32, d: u32) -> f32 {
+  if (key >= end || d >= HEAD_DIM) { return 0.0; }
+  return k[(key * KV_HEADS + kvHead) * HEAD_DIM + d];
+}
+
+// ds/√d of one key and the lane's four rows; `low` and `high` bound the keys that each row sees.
+fn dScore(key: u32, score: vec4f, dProbability: vec4f, low: vec4u, high: vec4u, rowLse: vec4f, rowDelta: vec4f) -> vec4f {
+  let seen = (vec4u(key) >= low) & (vec4u(key) < high);
+  let p = exp(select(vec4f(-1e4), SCALE * score - rowLse, seen));
+  return select(vec4f(), p * (dProbability - rowDelta) * SCALE, seen);
+}
+
+fn save(row: u32, head: u32, d: u32, values: vec4f) {
+  if (row >= params.rows) { return; }
+  let base = (row * (HEADS + 2u * KV_HEADS) + head) * HEAD_DIM;
+  for (var i = 0u; i < 4u; i++) {
+    if (d + i < HEAD_DIM) { dQkv[base + d + i] = values[i]; }
+  }
+}
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let row0 = group.x * TILE;
   let head = group.y;
   let kvHead = head / (HEADS / KV_HEADS);
-  let width = HEADS * HEAD_DIM;
-  let kvWidth = KV_HEADS * HEAD_DIM;
-  let tx = lane % 8u; // keys, or dimensions: tx, tx + 8, tx + 16, tx + 24
-  let ty = lane / 8u; // rows: 4·ty …
+  let firstDim = group.z * 64u;
+  let tx = lane % 8u;
+  let ty = lane / 8u;
 
   if (lane < TILE) {
     var range = vec4u();
@@ -65,119 +97,118 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   let bounds = workgroupUniformLoad(&hull);
 
-  var rowLse = vec4f();
-  var rowDelta = vec4f();
-  for (var i = 0u; i < 4u; i++) {
-    let row = min(row0 + ty * 4u + i, params.rows - 1u);
-    rowLse[i] = lse[row * HEADS + head];
-    rowDelta[i] = deltas[row * HEADS + head];
-  }
-  var sums: array<vec4f, 16>; // [HEAD_DIM / 32][4 rows] of 4 dimensions
+  let r0 = ranges[ty * 4u];
+  let r1 = ranges[ty * 4u + 1u];
+  let r2 = ranges[ty * 4u + 2u];
+  let r3 = ranges[ty * 4u + 3u];
+  let at = (min(vec4u(row0 + ty * 4u) + vec4u(0u, 1u, 2u, 3u), vec4u(params.rows - 1u))) * HEADS + head;
+  let rowLse = vec4f(lse[at.x], lse[at.y], lse[at.z], lse[at.w]);
+  let rowDelta = vec4f(deltas[at.x], deltas[at.y], deltas[at.z], deltas[at.w]);
+  // of each row, four dimensions of the first and of the second 32
+  var a0 = vec4f();
+  var a1 = vec4f();
+  var a2 = vec4f();
+  var a3 = vec4f();
+  var b0 = vec4f();
+  var b1 = vec4f();
+  var b2 = vec4f();
+  var b3 = vec4f();
 
   for (var part = 0u; part < 2u; part++) {
-    let end = bounds[part * 2u + 1u];
-    for (var key0 = bounds[part * 2u]; key0 < end; key0 += TILE) {
-      // set to zero in words: naga keeps the last round's values of a loop's variable that has no initial value
-      var s0 = vec4f(); // row 4·ty and 4 keys
+    let own = part == 1u;
+    let low = select(vec4u(r0.x, r1.x, r2.x, r3.x), vec4u(r0.z, r1.z, r2.z, r3.z), own);
+    let high = select(vec4u(r0.y, r1.y, r2.y, r3.y), vec4u(r0.w, r1.w, r2.w, r3.w), own);
+    let end = select(bounds.y, bounds.w, own);
+    for (var key0 = select(bounds.x, bounds.z, own); key0 < end; key0 += TILE) {
+      // q·k and dO·v of four rows with each of four keys
+      var s0 = vec4f();
       var s1 = vec4f();
       var s2 = vec4f();
       var s3 = vec4f();
-      var p0 = vec4f(); // dO·v of the same
+      var p0 = vec4f();
       var p1 = vec4f();
       var p2 = vec4f();
       var p3 = vec4f();
       for (var d0 = 0u; d0 < HEAD_DIM; d0 += DEPTH) {
-        for (var e = lane; e < TILE * DEPTH; e += LANES) {
+        for (var e = lane; e < DEPTH * 8u; e += LANES) {
           let d = d0 + e % DEPTH;
-          let i = e / DEPTH;
-          var loaded = vec4f();
-          if (d < HEAD_DIM) {
-            if (row0 + i < params.rows) {
-              let at = (row0 + i) * width + head * HEAD_DIM + d;
-              loaded.x = q[at];
-              loaded.y = dOut[at];
-            }
-            if (key0 + i < end) {
-              let at = (key0 + i) * kvWidth + kvHead * HEAD_DIM + d;
-              loaded.z = k[at];
-              loaded.w = v[at];
-            }
-          }
-          let at = e % DEPTH * STRIDE + i;
-          panels[at] = loaded.x;
-          panels[PANEL + at] = loaded.y;
-          panels[2u * PANEL + at] = loaded.z;
-          panels[3u * PANEL + at] = loaded.w;
+          let i = e / DEPTH * 4u;
+          let slot = e % DEPTH * STRIDE + e / DEPTH;
+          let x0 = queryAt(row0 + i, head, d);
+          let x1 = queryAt(row0 + i + 1u, head, d);
+          let x2 = queryAt(row0 + i + 2u, head, d);
+          let x3 = queryAt(row0 + i + 3u, head, d);
+          panels[slot] = vec4f(x0.x, x1.x, x2.x, x3.x);
+          panels[PANEL + slot] = vec4f(x0.y, x1.y, x2.y, x3.y);
+          let y0 = keyAt(key0 + i, end, kvHead, d);
+          let y1 = keyAt(key0 + i + 1u, end, kvHead, d);
+          let y2 = keyAt(key0 + i + 2u, end, kvHead, d);
+          let y3 = keyAt(key0 + i + 3u, end, kvHead, d);
+          panels[2u * PANEL + slot] = vec4f(y0.x, y1.x, y2.x, y3.x);
+          panels[3u * PANEL + slot] = vec4f(y0.y, y1.y, y2.y, y3.y);
         }
         workgroupBarrier();
         for (var d = 0u; d < DEPTH; d++) {
-          let c = 2u * PANEL + d * STRIDE + tx;
-          let keys = vec4f(panels[c], panels[c + 8u], panels[c + 16u], panels[c + 24u]);
-          let values = vec4f(panels[c + PANEL], panels[c + PANEL + 8u], panels[c + PANEL + 16u], panels[c + PANEL + 24u]);
-          let r = d * STRIDE + ty * 4u;
-          s0 = fma(vec4f(panels[r]), keys, s0);
-          s1 = fma(vec4f(panels[r + 1u]), keys, s1);
-          s2 = fma(vec4f(panels[r + 2u]), keys, s2);
-          s3 = fma(vec4f(panels[r + 3u]), keys, s3);
-          p0 = fma(vec4f(panels[PANEL + r]), values, p0);
-          p1 = fma(vec4f(panels[PANEL + r + 1u]), values, p1);
-          p2 = fma(vec4f(panels[PANEL + r + 2u]), values, p2);
-          p3 = fma(vec4f(panels[PANEL + r + 3u]), values, p3);
+          let query = panels[d * STRIDE + ty];
+          let gradient = panels[PANEL + d * STRIDE + ty];
+          let key = panels[2u * PANEL + d * STRIDE + tx];
+          let value = panels[3u * PANEL + d * STRIDE + tx];
+          s0 += query * key.x;
+          s1 += query * key.y;
+          s2 += query * key.z;
+          s3 += query * key.w;
+          p0 += gradient * value.x;
+          p1 += gradient * value.y;
+          p2 += gradient * value.z;
+          p3 += gradient * value.w;
         }
         workgroupBarrier();
       }
 
-      // loops ran over named variables: some compilers keep an indexed array in memory
-      let scores = array<vec4f, 4>(s0, s1, s2, s3);
-      let dProbabilities = array<vec4f, 4>(p0, p1, p2, p3);
-      for (var i = 0u; i < 4u; i++) {
-        let range = ranges[ty * 4u + i];
-        for (var j = 0u; j < 4u; j++) {
-          let key = key0 + tx + j * 8u;
-          let seen = key >= select(range.x, range.z, part == 1u) && key < select(range.y, range.w, part == 1u);
-          var ds = 0.0;
-          if (seen) { ds = exp(SCALE * scores[i][j] - rowLse[i]) * (dProbabilities[i][j] - rowDelta[i]) * SCALE; }
-          dScores[(ty * 4u + i) * STRIDE + tx + j * 8u] = ds;
+      let key = key0 + tx * 4u;
+      dScores[tx * 4u * STRIDE + ty] = dScore(key, s0, p0, low, high, rowLse, rowDelta);
+      dScores[(tx * 4u + 1u) * STRIDE + ty] = dScore(key + 1u, s1, p1, low, high, rowLse, rowDelta);
+      dScores[(tx * 4u + 2u) * STRIDE + ty] = dScore(key + 2u, s2, p2, low, high, rowLse, rowDelta);
+      dScores[(tx * 4u + 3u) * STRIDE + ty] = dScore(key + 3u, s3, p3, low, high, rowLse, rowDelta);
+      for (var e = lane; e < PANELS; e += LANES) {
+        let d = firstDim + e / 288u * TILE + e % 8u * 4u;
+        let i = e % 288u / 8u;
+        if (i < TILE && d < HEAD_DIM) {
+          let item = key0 + i;
+          panels[e / 288u * 288u + i * STRIDE + e % 8u] = vec4f(
+            keyOnlyAt(item, end, kvHead, d), keyOnlyAt(item, end, kvHead, d + 1u), keyOnlyAt(item, end, kvHead, d + 2u), keyOnlyAt(item, end, kvHead, d + 3u));
         }
       }
-      for (var d0 = 0u; d0 < HEAD_DIM; d0 += TILE) {
-        for (var e = lane; e < TILE * TILE; e += LANES) {
-          let d = d0 + e % TILE;
-          let key = key0 + e / TILE;
-          var value = 0.0;
-          if (d < HEAD_DIM && key < end) { value = k[key * kvWidth + kvHead * HEAD_DIM + d]; }
-          panels[e] = value;
+      workgroupBarrier();
+      for (var i = 0u; i < TILE; i++) {
+        let ds = dScores[i * STRIDE + ty];
+        let first = panels[i * STRIDE + tx];
+        a0 += ds.x * first;
+        a1 += ds.y * first;
+        a2 += ds.z * first;
+        a3 += ds.w * first;
+        if (HEAD_DIM > TILE) {
+          let second = panels[288u + i * STRIDE + tx];
+          b0 += ds.x * second;
+          b1 += ds.y * second;
+          b2 += ds.z * second;
+          b3 += ds.w * second;
         }
-        workgroupBarrier();
-        let first = d0 / TILE * 4u;
-        var t0 = sums[first];
-        var t1 = sums[first + 1u];
-        var t2 = sums[first + 2u];
-        var t3 = sums[first + 3u];
-        for (var key = 0u; key < TILE; key++) {
-          let c = key * TILE + tx;
-          let keys = vec4f(panels[c], panels[c + 8u], panels[c + 16u], panels[c + 24u]);
-          let at = ty * 4u * STRIDE + key;
-          t0 = fma(vec4f(dScores[at]), keys, t0);
-          t1 = fma(vec4f(dScores[at + STRIDE]), keys, t1);
-          t2 = fma(vec4f(dScores[at + 2u * STRIDE]), keys, t2);
-          t3 = fma(vec4f(dScores[at + 3u * STRIDE]), keys, t3);
-        }
-        sums[first] = t0;
-        sums[first + 1u] = t1;
-        sums[first + 2u] = t2;
-        sums[first + 3u] = t3;
-        workgroupBarrier();
       }
+      workgroupBarrier();
     }
   }
 
-  for (var i = 0u; i < 4u; i++) {
-    let row = row0 + ty * 4u + i;
-    if (row >= params.rows) { break; }
-    let base = row * (HEADS + 2u * KV_HEADS) * HEAD_DIM + head * HEAD_DIM;
-    for (var d = tx; d < HEAD_DIM; d += 8u) {
-      dQkv[base + d] = sums[d / TILE * 4u + i][d % TILE / 8u];
-    }
+  let row = row0 + ty * 4u;
+  let d = firstDim + tx * 4u;
+  save(row, head, d, a0);
+  save(row + 1u, head, d, a1);
+  save(row + 2u, head, d, a2);
+  save(row + 3u, head, d, a3);
+  if (HEAD_DIM > TILE) {
+    save(row, head, d + TILE, b0);
+    save(row + 1u, head, d + TILE, b1);
+    save(row + 2u, head, d + TILE, b2);
+    save(row + 3u, head, d + TILE, b3);
   }
 }

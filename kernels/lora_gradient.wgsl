@@ -16,7 +16,7 @@ struct Params {
   blockNarrow: u32, // narrow columns of one block
   stride: u32, // floats of one chunk's partial sums
   offset: u32, // where this matrix begins in them
-  wideStep: u32, // the matrix' element (w, c) lies at w · wideStep + c · narrowStep, c counted inside the block
+  wideStep: u32, // the matrix' element (w, c) lies at w·wideStep + c·narrowStep, c counted inside the block
   narrowStep: u32,
   starts: vec4u, // first wide column of each block
 }
@@ -29,14 +29,26 @@ struct Params {
 const WIDE = 128u;
 const NARROW = 8u;
 const DEPTH = 16u;
-const THREADS = 64u;
+const LANES = 64u;
 
-var<workgroup> left: array<f32, 2048>; // [DEPTH, WIDE]
-var<workgroup> right: array<vec4f, 32>; // [DEPTH, NARROW / 4]
+var<workgroup> wideTile: array<vec4f, 512>; // [DEPTH][WIDE / 4]
+var<workgroup> narrowTile: array<vec4f, 32>; // [DEPTH][NARROW / 4]
 
-fn narrowValue(row: u32, end: u32, block: u32, c: u32) -> f32 {
-  if (row < end && c < params.blockNarrow) { return narrowFactor[row * params.narrow + block * params.blockNarrow + c]; }
-  return 0.0;
+fn wideAt(row: u32, rowEnd: u32, w: u32, wideEnd: u32) -> f32 {
+  if (row >= rowEnd || w >= wideEnd) { return 0.0; }
+  return wideFactor[row * params.wide + w];
+}
+
+fn narrowAt(row: u32, rowEnd: u32, block: u32, c: u32) -> f32 {
+  if (row >= rowEnd || c >= params.blockNarrow) { return 0.0; }
+  return narrowFactor[row * params.narrow + block * params.blockNarrow + c];
+}
+
+fn save(chunk: u32, w: u32, wideEnd: u32, c: u32, values: vec4f) {
+  if (c >= params.blockNarrow) { return; }
+  for (var i = 0u; i < 4u; i++) {
+    if (w + i < wideEnd) { partial[chunk * params.stride + params.offset + (w + i) * params.wideStep + c * params.narrowStep] = values[i]; }
+  }
 }
 
 @compute @workgroup_size(64)
@@ -49,44 +61,41 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   if (block + 1u < params.blocks) { wideEnd = params.starts[block + 1u]; }
   if (wide0 >= wideEnd) { return; }
   let rowEnd = min(params.rows, (group.z + 1u) * params.chunkRows);
+  let tw = lane % 32u;
+  let tn = lane / 32u;
 
-  var sums: array<vec4f, 4>; // columns lane and lane + 64, each with two quarters of NARROW
+  // four wide columns with each of four narrow ones
+  var s0 = vec4f();
+  var s1 = vec4f();
+  var s2 = vec4f();
+  var s3 = vec4f();
   for (var row0 = group.z * params.chunkRows; row0 < rowEnd; row0 += DEPTH) {
-    for (var e = lane; e < DEPTH * WIDE; e += THREADS) {
-      let row = row0 + e / WIDE;
-      let w = wide0 + e % WIDE;
-      var value = 0.0;
-      if (row < rowEnd && w < wideEnd) { value = wideFactor[row * params.wide + w]; }
-      left[e] = value;
+    for (var e = lane; e < DEPTH * 32u; e += LANES) {
+      let row = row0 + e / 32u;
+      let w = wide0 + e % 32u * 4u;
+      wideTile[e] = vec4f(wideAt(row, rowEnd, w, wideEnd), wideAt(row, rowEnd, w + 1u, wideEnd), wideAt(row, rowEnd, w + 2u, wideEnd), wideAt(row, rowEnd, w + 3u, wideEnd));
     }
     if (lane < DEPTH * 2u) {
       let row = row0 + lane / 2u;
       let c = narrow0 + lane % 2u * 4u;
-      right[lane] = vec4f(
-        narrowValue(row, rowEnd, block, c), narrowValue(row, rowEnd, block, c + 1u),
-        narrowValue(row, rowEnd, block, c + 2u), narrowValue(row, rowEnd, block, c + 3u));
+      narrowTile[lane] = vec4f(narrowAt(row, rowEnd, block, c), narrowAt(row, rowEnd, block, c + 1u), narrowAt(row, rowEnd, block, c + 2u), narrowAt(row, rowEnd, block, c + 3u));
     }
     workgroupBarrier();
     for (var k = 0u; k < DEPTH; k++) {
-      let first = vec4f(left[k * WIDE + lane]);
-      let second = vec4f(left[k * WIDE + lane + THREADS]);
-      let low = right[k * 2u];
-      let high = right[k * 2u + 1u];
-      sums[0] = fma(first, low, sums[0]);
-      sums[1] = fma(first, high, sums[1]);
-      sums[2] = fma(second, low, sums[2]);
-      sums[3] = fma(second, high, sums[3]);
+      let wide = wideTile[k * 32u + tw];
+      let narrow = narrowTile[k * 2u + tn];
+      s0 += wide * narrow.x;
+      s1 += wide * narrow.y;
+      s2 += wide * narrow.z;
+      s3 += wide * narrow.w;
     }
     workgroupBarrier();
   }
 
-  for (var half = 0u; half < 2u; half++) {
-    let w = wide0 + lane + half * THREADS;
-    if (w >= wideEnd) { break; }
-    // dA has its rows block-free (one block), dB's row is the wide column itself
-    let at = group.z * params.stride + params.offset + w * params.wideStep;
-    for (var c = 0u; c < NARROW; c++) {
-      if (narrow0 + c < params.blockNarrow) { partial[at + (narrow0 + c) * params.narrowStep] = sums[half * 2u + c / 4u][c % 4u]; }
-    }
-  }
+  let w = wide0 + tw * 4u;
+  let c = narrow0 + tn * 4u;
+  save(group.z, w, wideEnd, c, s0);
+  save(group.z, w, wideEnd, c + 1u, s1);
+  save(group.z, w, wideEnd, c + 2u, s2);
+  save(group.z, w, wideEnd, c + 3u, s3);
 }

@@ -3,14 +3,13 @@ import deltaSource from '../../../kernels/attention_backward_d.wgsl?raw';
 import dkvSource from '../../../kernels/attention_backward_dkv.wgsl?raw';
 import dqSource from '../../../kernels/attention_backward_dq.wgsl?raw';
 import ropeSource from '../../../kernels/rope_backward.wgsl?raw';
-import { GpuError } from '../errors.ts';
 import type { Binding, Gpu } from '../gpu.ts';
 import { rowPrelude, type HeadShape } from './rows.ts';
 
 /** Rows and keys of a tile. */
 const TILE = 32;
-/** The kernels keep a head's sums in registers. */
-const MAX_HEAD_DIM = 128;
+/** Dimensions that a workgroup sums up in registers. */
+const DIMENSIONS = 64;
 
 /**
  * dQkv [rows, (heads + 2·kvHeads)·headDim] from dOut and what the forward kept: q, k, v after RoPE, out, lse.
@@ -25,16 +24,15 @@ export function attentionBackward(
   },
 ): void {
   const { heads, kvHeads, headDim } = o.shape;
-  if (headDim > MAX_HEAD_DIM) throw new GpuError('validation', `Heads of ${headDim} dimensions are over ${MAX_HEAD_DIM}.`, 'Choose another model.');
   const params = gpu.uniform([o.rows]);
   const deltas = gpu.kernel({ name: 'attention_backward_d', source: deltaSource, constants: { HEADS: heads, HEAD_DIM: headDim } });
   gpu.dispatch(pass, deltas, [params, o.out, o.dOut, o.deltas], [Math.ceil((o.rows * heads) / 64)]);
   const constants = { HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim, SCALE: 1 / Math.sqrt(headDim) };
   const bindings = [params, o.plan, o.q, o.k, o.v, o.dOut, o.lse, o.deltas, o.dQkv];
   const dq = gpu.kernel({ name: 'attention_backward_dq', source: rowPrelude + dqSource, constants });
-  gpu.dispatch(pass, dq, bindings, [Math.ceil(o.rows / TILE), heads]);
+  gpu.dispatch(pass, dq, bindings, [Math.ceil(o.rows / TILE), heads, Math.ceil(headDim / DIMENSIONS)]);
   const dkv = gpu.kernel({ name: 'attention_backward_dkv', source: rowPrelude + dkvSource, constants });
-  gpu.dispatch(pass, dkv, bindings, [Math.ceil(o.rows / TILE), kvHeads]);
+  gpu.dispatch(pass, dkv, bindings, [Math.ceil(o.rows / TILE), kvHeads, Math.ceil(headDim / DIMENSIONS)]);
 }
 
 /** Turns the query and key columns of dQkv back, in place. `angles` from ropeTable. */
