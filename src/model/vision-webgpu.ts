@@ -4,20 +4,32 @@
  */
 import * as ort from 'onnxruntime-web/webgpu';
 import wasmUrl from 'onnxruntime-web/ort-wasm-simd-threaded.asyncify.wasm?url';
-import type { VisionEncoderFactory } from './vision.ts';
+import type { Gpu } from '../engine/gpu.ts';
+import type { VisionEncoder, VisionEncoderFactory, VisionShape } from './vision.ts';
 import { checkFeatures, openSession, PICTURES_PER_RUN, visionFeeds } from './vision-feeds.ts';
 
-export const webgpuVision: VisionEncoderFactory = async (gpu, onnx, shape) => {
+/** Adapters that are a processor in disguise: ORT's CPU kernels are many times faster on it, and give the same numbers. */
+const SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
+
+/** ORT on the GPU, or on the CPU where the adapter is a processor or ORT's WebGPU does not start. */
+export const webgpuVision: VisionEncoderFactory = (gpu, onnx, shape) =>
+  SOFTWARE.test(gpu.adapterName)
+    ? open('wasm', gpu, onnx, shape)
+    : open('webgpu', gpu, onnx, shape).catch(() => open('wasm', gpu, onnx, shape));
+
+/** ORT on the GPU, whatever it is. */
+export const strictWebgpuVision: VisionEncoderFactory = (gpu, onnx, shape) => open('webgpu', gpu, onnx, shape);
+
+async function open(provider: 'webgpu' | 'wasm', gpu: Gpu, onnx: Uint8Array, shape: VisionShape): Promise<VisionEncoder> {
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1; // threads would need cross-origin isolation, and the work is on the GPU
-  const options = { logSeverityLevel: 3 } as const; // errors only: not a word about the few shape operators that run on the CPU
   const session = await openSession(() =>
     ort.InferenceSession.create(onnx, {
-      ...options,
-      executionProviders: [{ name: 'webgpu', device: gpu.device }],
-      preferredOutputLocation: 'gpu-buffer',
-      // where ORT's WebGPU does not start, its CPU kernels give the same numbers, slower
-    }).catch(() => ort.InferenceSession.create(onnx, { ...options, executionProviders: ['wasm'] })),
+      logSeverityLevel: 3, // errors only: not a word about the few shape operators that run on the CPU
+      ...(provider === 'webgpu'
+        ? { executionProviders: [{ name: 'webgpu', device: gpu.device }], preferredOutputLocation: 'gpu-buffer' }
+        : { executionProviders: ['wasm'] }),
+    }),
   );
   const { device } = gpu;
   const perPicture = 3 * shape.size * shape.size;
@@ -44,4 +56,4 @@ export const webgpuVision: VisionEncoderFactory = async (gpu, onnx, shape) => {
     },
     destroy: () => session.release(),
   };
-};
+}
