@@ -66,7 +66,8 @@ export class Ask {
     const picture = this.picture ?? fallback;
     if (!picture) return refuse('There is no picture yet. Choose a file, or press “next phase” so that there is one on the board.');
     if (text === '') return refuse('The question is empty. Type one, for example “how many circles are there?”.');
-    if (text.length > LONGEST_QUESTION) return refuse(`The question has ${text.length} characters; at most ${LONGEST_QUESTION} can be asked. Shorten it.`);
+    if (text.length > LONGEST_QUESTION)
+      return refuse(`The question has ${text.length} characters; at most ${LONGEST_QUESTION} can be asked. Shorten it.`);
     return { picture: $state.snapshot(picture) as PictureData, text, answer: this.answer.trim() || null };
   }
 
@@ -91,7 +92,11 @@ export class Ask {
     const question = on ? this.#question(fallback) : null;
     if (on && !question) return;
     if (question && question.answer === null) {
-      this.problem = { kind: 'question', message: 'Say what the right answer is: without one no response can be rewarded, and nothing is learned.', advice: '' };
+      this.problem = {
+        kind: 'question',
+        message: 'Say what the right answer is: without one no response can be rewarded, and nothing is learned.',
+        advice: '',
+      };
       return;
     }
     const reply = await this.#session.trainOn(question);

@@ -6,7 +6,11 @@ import * as Comlink from 'comlink';
 import type { Problem, Reply, Service, WorkerEvent } from '../worker/protocol.ts';
 import type { Connect } from '../worker/worker.ts';
 
-const CRASHED: Problem = { kind: 'lost', message: 'The worker that trains the model has stopped.', advice: 'Press “Restart the model”: training goes on from the last finished step.' };
+const CRASHED: Problem = {
+  kind: 'lost',
+  message: 'The worker that trains the model has stopped.',
+  advice: 'Press “Restart the model”: training goes on from the last finished step.',
+};
 
 export class Bridge {
   private readonly worker: Worker;

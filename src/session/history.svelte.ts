@@ -17,7 +17,9 @@ export class History {
   /** The record at the cursor, as far as it is shown. */
   readonly shown: StepRecord | null = $derived(this.current && this.#phase ? upTo(this.current, this.#phase) : this.current);
   readonly phase: Phase | null = $derived(this.shown?.phase ?? null);
-  readonly atEnd: boolean = $derived(this.#index === this.records.length - 1 && (this.#phase === null || this.#phase === this.current?.phase));
+  readonly atEnd: boolean = $derived(
+    this.#index === this.records.length - 1 && (this.#phase === null || this.#phase === this.current?.phase),
+  );
 
   get index(): number {
     return this.#index;

@@ -18,7 +18,8 @@ async function textOf(file: Blob): Promise<string> {
 /** Throws an Error with a sentence that says which line is wrong. */
 export async function recordsOf(file: Blob): Promise<StepRecord[]> {
   const records = readJsonl(await textOf(file));
-  if (records.length === 0) throw new Error('This file holds no step records. Choose a run.jsonl that the command line or “Save the run” wrote.');
+  if (records.length === 0)
+    throw new Error('This file holds no step records. Choose a run.jsonl that the command line or “Save the run” wrote.');
   return records;
 }
 

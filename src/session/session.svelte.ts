@@ -57,7 +57,11 @@ export class Session {
     // an address may hold settings that cannot be run; then the fields say so, and the run starts with the preset's
     if (!this.draft.valid) this.#useDefaults();
     if (!('gpu' in navigator)) {
-      await this.#replayInstead({ kind: 'no-webgpu', message: 'This browser has no WebGPU, which the model is trained with.', advice: 'Open the page in a current Chrome, Edge, Safari 26 or Firefox, over https or on localhost.' });
+      await this.#replayInstead({
+        kind: 'no-webgpu',
+        message: 'This browser has no WebGPU, which the model is trained with.',
+        advice: 'Open the page in a current Chrome, Edge, Safari 26 or Firefox, over https or on localhost.',
+      });
       return;
     }
     await this.#load();
@@ -66,7 +70,8 @@ export class Session {
   #useDefaults(): void {
     const wanted = this.draft.settings;
     this.draft.take(settingsFromHash(''));
-    for (const [key, value] of Object.entries(wanted)) if (key !== 'preset') this.draft.edit(key, Array.isArray(value) ? value : String(value));
+    for (const [key, value] of Object.entries(wanted))
+      if (key !== 'preset') this.draft.edit(key, Array.isArray(value) ? value : String(value));
   }
 
   async #load(): Promise<void> {
@@ -91,9 +96,18 @@ export class Session {
     }
   }
 
-  #call<T>(use: Parameters<Bridge['call']>[0] extends (service: infer S) => unknown ? (service: S) => Promise<Reply<T>> : never): Promise<Reply<T>> {
+  #call<T>(
+    use: Parameters<Bridge['call']>[0] extends (service: infer S) => unknown ? (service: S) => Promise<Reply<T>> : never,
+  ): Promise<Reply<T>> {
     if (this.#bridge) return this.#bridge.call(use);
-    return Promise.resolve({ ok: false, problem: { kind: 'no-webgpu', message: 'There is no model here, only a recorded run.', advice: 'Open the page in a browser with WebGPU.' } });
+    return Promise.resolve({
+      ok: false,
+      problem: {
+        kind: 'no-webgpu',
+        message: 'There is no model here, only a recorded run.',
+        advice: 'Open the page in a browser with WebGPU.',
+      },
+    });
   }
 
   #on(event: WorkerEvent): void {

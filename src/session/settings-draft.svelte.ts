@@ -22,13 +22,23 @@ export class SettingsDraft {
   #preset = $state('share-grpo');
   #fields = $state.raw<Readonly<Record<string, Field>>>({});
 
-  readonly settings: Settings = $derived({ ...this.#applied, preset: this.#preset, ...Object.fromEntries(SETTINGS.map((s) => [s.key, valueOf(s, this.#fields[s.key] ?? fieldOf(s, this.#applied))])) });
+  readonly settings: Settings = $derived({
+    ...this.#applied,
+    preset: this.#preset,
+    ...Object.fromEntries(SETTINGS.map((s) => [s.key, valueOf(s, this.#fields[s.key] ?? fieldOf(s, this.#applied))])),
+  });
   /** One sentence per field that cannot be run. */
   readonly problems: Readonly<Record<string, string>> = $derived(
     Object.fromEntries(
       SETTINGS.flatMap((s) => {
         // each value alone, on top of a preset that can be run, so that a sentence belongs to its field
-        const [problem] = settingsProblems({ ...PRESETS['share-grpo'], variants: 1, questionsPerStep: 1, responses: 2, [s.key]: this.settings[s.key] });
+        const [problem] = settingsProblems({
+          ...PRESETS['share-grpo'],
+          variants: 1,
+          questionsPerStep: 1,
+          responses: 2,
+          [s.key]: this.settings[s.key],
+        });
         return problem ? [[s.key, problem]] : [];
       }),
     ),
@@ -38,7 +48,9 @@ export class SettingsDraft {
   readonly valid: boolean = $derived(Object.keys(this.problems).length === 0 && this.problem === null);
   readonly dirty: boolean = $derived(JSON.stringify(this.settings) !== JSON.stringify(this.#applied));
   /** The fields that differ from the preset. */
-  readonly changed: readonly string[] = $derived(SETTINGS.filter((s) => String(this.settings[s.key]) !== String(presetOf(this.settings)[s.key])).map((s) => s.key));
+  readonly changed: readonly string[] = $derived(
+    SETTINGS.filter((s) => String(this.settings[s.key]) !== String(presetOf(this.settings)[s.key])).map((s) => s.key),
+  );
 
   get applied(): Settings {
     return this.#applied;

@@ -4,7 +4,8 @@
  */
 import { PHASES, type Phase, type QuestionRecord, type StepRecord } from './types.ts';
 
-export const reached = (record: StepRecord | null, phase: Phase): boolean => record !== null && PHASES.indexOf(record.phase) >= PHASES.indexOf(phase);
+export const reached = (record: StepRecord | null, phase: Phase): boolean =>
+  record !== null && PHASES.indexOf(record.phase) >= PHASES.indexOf(phase);
 
 function questionUpTo(question: QuestionRecord, has: (phase: Phase) => boolean): QuestionRecord {
   const pairs = has('update')

@@ -21,14 +21,21 @@ async function bitmapOf(file: Blob): Promise<ImageBitmap> {
 /** Throws PictureError with a sentence that says what to do. */
 export async function decodePicture(file: Blob, side: number): Promise<DecodedPicture> {
   if (file.size === 0) throw new PictureError('This file is empty. Choose another picture.');
-  if (file.size > LARGEST_FILE) throw new PictureError(`This file has ${Math.round(file.size / 1e6)} MB; up to ${LARGEST_FILE / 1e6} MB can be opened. Scale the picture down first: the model sees ${side} × ${side} pixels anyway.`);
+  if (file.size > LARGEST_FILE)
+    throw new PictureError(
+      `This file has ${Math.round(file.size / 1e6)} MB; up to ${LARGEST_FILE / 1e6} MB can be opened. Scale the picture down first: the model sees ${side} × ${side} pixels anyway.`,
+    );
   const bitmap = await bitmapOf(file);
   try {
     const { width, height } = bitmap;
-    if (width * height > LARGEST_PICTURE) throw new PictureError(`This picture has ${Math.round((width * height) / 1e6)} megapixels; up to ${LARGEST_PICTURE / 1e6} can be opened. Scale it down first: the model sees ${side} × ${side} pixels anyway.`);
+    if (width * height > LARGEST_PICTURE)
+      throw new PictureError(
+        `This picture has ${Math.round((width * height) / 1e6)} megapixels; up to ${LARGEST_PICTURE / 1e6} can be opened. Scale it down first: the model sees ${side} × ${side} pixels anyway.`,
+      );
     const canvas = new OffscreenCanvas(side, side);
     const context = canvas.getContext('2d', { willReadFrequently: true });
-    if (!context) throw new PictureError('This browser cannot scale pictures in the background. Update it, or use one of the pictures on the page.');
+    if (!context)
+      throw new PictureError('This browser cannot scale pictures in the background. Update it, or use one of the pictures on the page.');
     context.fillStyle = PAPER;
     context.fillRect(0, 0, side, side);
     context.imageSmoothingQuality = 'high';

@@ -31,9 +31,14 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof ModelError) return plain(MODEL_KINDS[error.kind], error.message);
   if (error instanceof SettingsError) return plain('settings', error.message);
   if (error instanceof PictureError) return plain('picture', error.message);
-  if (error instanceof Aborted || (error instanceof DOMException && error.name === 'AbortError')) return plain('aborted', new Aborted().message);
+  if (error instanceof Aborted || (error instanceof DOMException && error.name === 'AbortError'))
+    return plain('aborted', new Aborted().message);
   const message = error instanceof Error ? error.message : String(error);
-  return { kind: 'unexpected', message: `Something unexpected happened: ${message}.`.replace('..', '.'), advice: 'The adapter from before this step is kept. Try again; if it happens again, restart the model and report this message.' };
+  return {
+    kind: 'unexpected',
+    message: `Something unexpected happened: ${message}.`.replace('..', '.'),
+    advice: 'The adapter from before this step is kept. Try again; if it happens again, restart the model and report this message.',
+  };
 }
 
 /** Runs `task` and answers with its value or its problem, never with an exception. */

@@ -52,7 +52,13 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
     try {
       const digits = await readDigits(base, emit);
       const { rank, alpha, seed } = state?.settings ?? settings;
-      const policy = await Policy.load(gpu, urlSource(base + MODEL), { rank, alpha, seed, vision: webgpuVision, onProgress: (progress) => emit({ type: 'load', progress }) });
+      const policy = await Policy.load(gpu, urlSource(base + MODEL), {
+        rank,
+        alpha,
+        seed,
+        vision: webgpuVision,
+        onProgress: (progress) => emit({ type: 'load', progress }),
+      });
       const trainer = new Trainer({ policy, settings: state?.settings ?? settings, digits });
       if (state) {
         trainer.restore(state);
@@ -72,7 +78,11 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
     const { trainer } = model();
     if (!step) {
       controller = new AbortController();
-      step = trainer.run({ signal: controller.signal, onProgress: (progress) => emit({ type: 'progress', progress }), own: own ? [own] : [] });
+      step = trainer.run({
+        signal: controller.signal,
+        onProgress: (progress) => emit({ type: 'progress', progress }),
+        own: own ? [own] : [],
+      });
     }
     try {
       const { value: record } = await step.next();
@@ -99,7 +109,14 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
     checkQuestion(question);
     const { policy } = model();
     const once = (adapter: boolean): ReturnType<typeof ask> =>
-      ask({ policy, picture: question.picture, text: question.text.trim(), adapter, maxTokens, onText: (text) => emit({ type: 'asked', which: adapter ? 'after' : 'before', text }) });
+      ask({
+        policy,
+        picture: question.picture,
+        text: question.text.trim(),
+        adapter,
+        maxTokens,
+        onText: (text) => emit({ type: 'asked', which: adapter ? 'after' : 'before', text }),
+      });
     return { before: await once(false), after: await once(true) };
   }
 
@@ -127,7 +144,7 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
       reply(async () => {
         paused = false;
         // phase by phase through the queue, so that a question can be asked in between
-        for (let left = steps; left > 0 && !paused; ) if (await queue.add(phase)) left--;
+        for (let left = steps; left > 0 && !paused;) if (await queue.add(phase)) left--;
         return null;
       }),
     pause: async () => void (paused = true),
@@ -154,12 +171,15 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
 function checkQuestion(question: OwnQuestion): void {
   const length = question.text.trim().length;
   if (length === 0) throw new ModelError('prompt', 'The question is empty. Type one, for example “how many circles are there?”.');
-  if (length > LONGEST_QUESTION) throw new ModelError('prompt', `The question has ${length} characters; at most ${LONGEST_QUESTION} can be asked. Shorten it.`);
+  if (length > LONGEST_QUESTION)
+    throw new ModelError('prompt', `The question has ${length} characters; at most ${LONGEST_QUESTION} can be asked. Shorten it.`);
 }
 
 async function readDigits(base: string, emit: (event: WorkerEvent) => void): Promise<DigitSet> {
   const source = urlSource(base);
-  const bytes = await source.read(DIGITS, (loaded, total) => emit({ type: 'load', progress: { phase: 'download', file: DIGITS, loaded, total } }));
+  const bytes = await source.read(DIGITS, (loaded, total) =>
+    emit({ type: 'load', progress: { phase: 'download', file: DIGITS, loaded, total } }),
+  );
   if (!bytes) throw new Error(`The file ${DIGITS} is missing on the server`);
   return loadDigits(bytes);
 }
