@@ -49,11 +49,13 @@ def forward(model, helper, packer, batch):
 
 
 def rate(update: int, o) -> float:
-    """Warm-up, then a cosine down to the last rate."""
+    """Warm-up, then level, then straight down to the last rate."""
+    down = o.updates * (1 - o.cooldown)
     if update < o.warmup:
         return o.lr * (update + 1) / o.warmup
-    part = min(1.0, (update - o.warmup) / max(1, o.updates - o.warmup))
-    return o.last_lr + (o.lr - o.last_lr) * 0.5 * (1 + math.cos(math.pi * part))
+    if update < down:
+        return o.lr
+    return o.lr + (o.last_lr - o.lr) * (update - down) / (o.updates - down)
 
 
 def main():
@@ -64,6 +66,7 @@ def main():
     a.add_argument("--groups", type=int, default=20, help="pictures per update")
     a.add_argument("--lr", type=float, default=2e-3)
     a.add_argument("--last-lr", type=float, default=5e-5)
+    a.add_argument("--cooldown", type=float, default=0.25, help="part of the updates over which the rate goes down")
     a.add_argument("--warmup", type=int, default=200)
     a.add_argument("--decay", type=float, default=0.02)
     a.add_argument("--seed", type=int, default=1)

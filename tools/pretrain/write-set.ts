@@ -24,9 +24,10 @@ interface Branch {
   label: string;
 }
 
-const STEPS_SHARE = 0.65;
+const STEPS_SHARE = 0.7;
+const LOOK_UP_SHARE = 0.3;
 const TRANSFORM_SHARE = 0.15;
-const DIGITS_SHARE = 0.35;
+const DIGITS_SHARE = 0.38;
 
 const digits = loadDigits(readFileSync(new URL('../../public/data/digits.bin', import.meta.url)));
 
@@ -46,7 +47,7 @@ function described(scene: Scene, hint: string): Branch {
 function frame(seed: number, index: number, set: DigitSet): { picture: Picture; branches: Branch[]; cells: number[] } {
   const rng = rngFor(seed, 'train', 'pretrain', index);
   const onDigits = rng.chance(DIGITS_SHARE);
-  const first: Family = onDigits ? 'digits' : (['count', 'compare', 'position'] as const)[rng.weighted([3, 3, 4])]!;
+  const first: Family = onDigits ? 'digits' : (['count', 'compare', 'position'] as const)[rng.weighted([1, 1, 1])]!;
   const phrasing = (): Phrasing => (rng.chance(STEPS_SHARE) ? 'steps' : 'plain');
   for (;;) {
     const scene = TASKS[first].drawScene(rng, 'train', set);
@@ -65,7 +66,7 @@ function frame(seed: number, index: number, set: DigitSet): { picture: Picture; 
     }
     const branches = [branch(first, shown, params, phrasing(), hint, rng)];
     while (branches.length < 4) {
-      const next = (['count', 'compare', 'position', null] as const)[rng.weighted([3, 3, 3, 1])]!;
+      const next = (['count', 'compare', 'position', null] as const)[rng.weighted([8, 8, 6, 1])]!;
       if (next === null) {
         branches.push(described(shown, hint));
         continue;
@@ -75,7 +76,7 @@ function frame(seed: number, index: number, set: DigitSet): { picture: Picture; 
       if (asked === null || !TASKS[next].keeps(asked).includes(name)) continue;
       branches.push(branch(next, shown, asked, phrasing(), hint, rng));
     }
-    if (shown.type === 'shapes') {
+    if (shown.type === 'shapes' && rng.chance(LOOK_UP_SHARE)) {
       // One cell, more often one that is not empty.
       const { row, column } = rng.chance(0.6) ? rng.pick(shown.shapes) : { row: rng.int(0, 3), column: rng.int(0, 3) };
       const { text, response } = lookUp(shown, row, column, rng.chance(0.7));
