@@ -163,7 +163,7 @@ export class Policy {
       return Promise.reject(
         new ModelError(
           'prompt',
-          `A prompt of ${longest} tokens and a response of ${o.maxTokens} are over the model's ${this.fixedInfo.contextLength}. Shorten the question or lower max tokens.`,
+          `A prompt of ${longest} tokens and a response of ${o.maxTokens} are over the model’s ${this.fixedInfo.contextLength}. Shorten the question or lower max tokens.`,
         ),
       );
     }
