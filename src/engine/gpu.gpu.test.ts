@@ -36,6 +36,21 @@ describe('Gpu', () => {
     expect(gpu.counters.pipelines).toBe(before + 2);
   });
 
+  it('reads back through the same buffer, also several reads at once', async () => {
+    const [a, b] = [gpu.upload('a', Float32Array.of(1, 2, 3)), gpu.upload('b', Float32Array.of(4))];
+    await gpu.read({ buffer: a, bytes: 12 });
+    const before = gpu.counters.buffers;
+    for (const [buffer, offset, bytes, values] of [
+      [b, 0, 4, [4]],
+      [a, 4, 8, [2, 3]],
+    ] as const) {
+      expect([...new Float32Array((await gpu.read({ buffer, offset, bytes }))[0])]).toEqual(values);
+    }
+    expect(gpu.counters.buffers).toBe(before);
+    const both = await Promise.all([gpu.read({ buffer: a, bytes: 12 }), gpu.read({ buffer: b, bytes: 4 })]);
+    expect(both.map(([bytes]) => [...new Float32Array(bytes)])).toEqual([[1, 2, 3], [4]]);
+  });
+
   it('turns a lost device into a named error that says what to do', async () => {
     const other = await Gpu.open();
     const lost = new Promise<GpuError>((resolve) => other.onLost(resolve));

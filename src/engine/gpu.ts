@@ -56,6 +56,7 @@ export class Gpu {
   private readonly kernels = new Map<string, Kernel>();
   private readonly groups = new Map<string, GPUBindGroup>();
   private readonly uniforms = new Map<string, GPUBuffer>();
+  private readonly idleStaging: GPUBuffer[] = [];
   private readonly bufferIds = new WeakMap<GPUBuffer, number>();
   private nextId = 1;
   private failure: GpuError | null = null;
@@ -237,7 +238,7 @@ export class Gpu {
     this.check();
     const total = parts.reduce((sum, p) => sum + Math.ceil(p.bytes / 4) * 4, 0);
     if (total === 0) return parts.map(() => new ArrayBuffer(0));
-    const staging = this.buffer('readback', total, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+    const staging = this.takeStaging(total);
     const encoder = this.device.createCommandEncoder({ label: 'readback' });
     let at = 0;
     for (const { buffer, offset = 0, bytes } of parts) {
@@ -248,7 +249,7 @@ export class Gpu {
     this.device.queue.submit([encoder.finish()]);
     this.counters.submits++;
     try {
-      await staging.mapAsync(GPUMapMode.READ);
+      await staging.mapAsync(GPUMapMode.READ, 0, total);
     } catch (error) {
       await Promise.resolve(); // let device.lost run first: it names the reason
       this.check();
@@ -258,7 +259,7 @@ export class Gpu {
         'Press “restart the model”: training goes on from the last finished step.',
       );
     }
-    const all = staging.getMappedRange();
+    const all = staging.getMappedRange(0, total);
     at = 0;
     const out = parts.map(({ bytes }) => {
       const slice = all.slice(at, at + bytes);
@@ -266,9 +267,17 @@ export class Gpu {
       return slice;
     });
     staging.unmap();
-    staging.destroy();
+    this.idleStaging.push(staging);
     this.check();
     return out;
+  }
+
+  /** An idle readback buffer of at least `bytes`, else a new one; the idle ones that are too small are given back. */
+  private takeStaging(bytes: number): GPUBuffer {
+    const fit = this.idleStaging.findIndex((b) => b.size >= bytes);
+    if (fit >= 0) return this.idleStaging.splice(fit, 1)[0];
+    for (const small of this.idleStaging.splice(0)) small.destroy();
+    return this.buffer('readback', bytes, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
   }
 
   destroy(): void {

@@ -124,6 +124,18 @@ describe('score', () => {
   });
 });
 
+test('batches of sizes seen before create nothing on the device', async () => {
+  const both = async (): Promise<unknown> => [
+    await score(decoder, { groups: GROUPS, temperature: 1, lora }),
+    await sample(decoder, options({ maxTokens: 3 })),
+  ];
+  const first = await both();
+  await both(); // the first may have outgrown buffers half-way
+  const { buffers, pipelines, bindGroups } = gpu.counters;
+  expect(await both()).toEqual(first);
+  expect([gpu.counters.buffers, gpu.counters.pipelines, gpu.counters.bindGroups]).toEqual([buffers, pipelines, bindGroups]);
+});
+
 test('a layer that was not kept is restored to what it was', async () => {
   const plan = planScoring(GROUPS);
   const size = 8 * TINY.hidden * 4;
