@@ -6,6 +6,7 @@
 import type { Gpu } from '../engine/gpu.ts';
 import type { Matrix } from '../engine/ops/linear.ts';
 import type { DecoderConfig, DecoderWeights } from './decoder.ts';
+import { ModelError } from './errors.ts';
 import type { Tensor } from './safetensors.ts';
 
 /** As the safetensors reader gives them: BF16, F32 or F16. */
@@ -24,7 +25,7 @@ function halfToFloat(h: number): number {
 export function toFloat32(tensor: Tensor): Float32Array {
   const { dtype, data } = tensor;
   if (dtype !== 'F32' && dtype !== 'BF16' && dtype !== 'F16')
-    throw new Error(`Weights of type ${dtype} cannot be read: F32, BF16 or F16 is needed.`);
+    throw new ModelError('unsupported', `Weights of type ${dtype} cannot be read. Save the checkpoint as F32, BF16 or F16.`);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const size = dtype === 'F32' ? 4 : 2;
   const out = new Float32Array(data.byteLength / size);
@@ -39,9 +40,12 @@ export function toFloat32(tensor: Tensor): Float32Array {
 
 function find(tensors: NamedTensors, name: string, shape: readonly number[]): Tensor {
   const tensor = tensors.get(name);
-  if (!tensor) throw new Error(`The checkpoint has no tensor ${name}.`);
+  if (!tensor) throw new ModelError('file', `The checkpoint has no tensor ${name}. Choose a whole Idefics3 or SmolVLM checkpoint.`);
   if (tensor.shape.join() !== shape.join())
-    throw new Error(`${name} has shape [${tensor.shape.join(', ')}], but the configuration says [${shape.join(', ')}].`);
+    throw new ModelError(
+      'file',
+      `${name} has shape [${tensor.shape.join(', ')}], but config.json says [${shape.join(', ')}]. Take both files from one checkpoint.`,
+    );
   return tensor;
 }
 
