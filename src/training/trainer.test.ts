@@ -302,7 +302,8 @@ describe('variants', () => {
   it('are the question itself for a single one (GRPO)', () => {
     for (const { question, variants } of variantsOf({ variants: 1, transformProbability: 0 }, 20)) {
       expect(variants).toHaveLength(1);
-      expect(variants[0]).toMatchObject({ text: question.text, picture: question.picture, hint: '', madeBy: 'original' });
+      expect(variants[0]).toMatchObject({ text: question.text, hint: '', madeBy: 'original' });
+      expect(variants[0].picture).toBe(question.picture);
       expect(question.text.phrasing).toBe('plain');
     }
   });
