@@ -10,7 +10,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
   var acc2 = vec4f();
   var acc3 = vec4f();
 
-  for (var step = 0u; step < STEPS; step++) {
+  let steps = baseSteps() + lowSteps();
+  for (var step = 0u; step < steps; step++) {
     fillTiles(step, lane, GROUP_X * GROUP_Y, firstRow, firstOut, GROUP_Y, GROUP_X);
     workgroupBarrier();
     for (var k = 0u; k < DEPTH; k++) {

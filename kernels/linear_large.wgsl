@@ -23,7 +23,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
   var c70 = vec4f();
   var c71 = vec4f();
 
-  for (var step = 0u; step < STEPS; step++) {
+  let steps = baseSteps() + lowSteps();
+  for (var step = 0u; step < steps; step++) {
     fillTiles(step, lane, GROUP_X * GROUP_Y, firstRow, firstOut, 2u * GROUP_Y, 2u * GROUP_X);
     workgroupBarrier();
     for (var k = 0u; k < DEPTH; k++) {

@@ -1,9 +1,10 @@
 // Prelude of linear.wgsl and linear_large.wgsl: the tiles of a product X·Wᵀ + X'·W'ᵀ and how they are filled. What the four factors
 // are, how many steps the inner product has, and what becomes of the sums is said by a second prelude (linear_forward.wgsl,
 // linear_backward_x.wgsl, lora_backward_b.wgsl, head_backward.wgsl):
-//   BASE_STEPS steps of DEPTH over X and W, STEPS − BASE_STEPS over X' and W'
+//   baseSteps() steps of DEPTH over X and W, lowSteps() over X' and W'
 //   loadX(row, k), loadW(out, k), loadXA(row, j), loadB(out, j): an element, 0 outside
 //   store(row, out, values): takes four sums, of outputs out … out + 3
+// Shapes are uniforms there, so that all layers share a few pipelines: compiling one costs more than many a product.
 override GROUP_X: u32;
 override GROUP_Y: u32;
 
@@ -14,8 +15,9 @@ var<workgroup> wTile: array<vec4f, 272>;
 
 // Loads step `step` of the inner product into the tiles: `xVectors` vec4 of rows from firstRow, `wVectors` vec4 of outputs from firstOut.
 fn fillTiles(step: u32, lane: u32, lanes: u32, firstRow: u32, firstOut: u32, xVectors: u32, wVectors: u32) {
-  let low = step >= BASE_STEPS;
-  let k0 = select(step, step - BASE_STEPS, low) * DEPTH;
+  let base = baseSteps();
+  let low = step >= base;
+  let k0 = select(step, step - base, low) * DEPTH;
   for (var i = lane; i < DEPTH * xVectors; i += lanes) {
     let k = i % DEPTH;
     let r = i / DEPTH;

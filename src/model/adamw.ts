@@ -39,17 +39,31 @@ export class AdamW {
     gpu.submit('adamw', (pass) => {
       gradNorm(gpu, pass, { gradient: lora.gradient, sums: this.sums, norm, count });
       adamw(gpu, pass, {
-        norm, gradient: lora.gradient, weights: lora.params, m: this.m, v: this.v, count,
+        norm,
+        gradient: lora.gradient,
+        weights: lora.params,
+        m: this.m,
+        v: this.v,
+        count,
         settings: {
-          learningRate: o.learningRate, beta1: o.beta1 ?? 0.9, beta2: o.beta2 ?? 0.999, epsilon: o.epsilon ?? 1e-8,
-          weightDecay: o.weightDecay, maxGradNorm: o.maxGradNorm, step: this.steps + 1,
+          learningRate: o.learningRate,
+          beta1: o.beta1 ?? 0.9,
+          beta2: o.beta2 ?? 0.999,
+          epsilon: o.epsilon ?? 1e-8,
+          weightDecay: o.weightDecay,
+          maxGradNorm: o.maxGradNorm,
+          step: this.steps + 1,
         },
       });
     });
     const [bytes] = await gpu.read({ buffer: norm, bytes: 4 });
     const [length] = new Float32Array(bytes);
     if (!Number.isFinite(length)) {
-      throw new GpuError('not-finite', 'The gradient is not a number, so the adapter was left as it was.', 'Lower the learning rate, or go back to an earlier step.');
+      throw new GpuError(
+        'not-finite',
+        'The gradient is not a number, so the adapter was left as it was.',
+        'Lower the learning rate, or go back to an earlier step.',
+      );
     }
     this.steps++;
     return { gradNorm: length, gradScale: Math.min(1, o.maxGradNorm / (length + 1e-6)) };
@@ -66,7 +80,8 @@ export class AdamW {
   write(state: AdapterState): void {
     const { total } = this.lora.layout;
     for (const [name, part] of Object.entries({ params: state.params, m: state.m, v: state.v })) {
-      if (part.length !== total) throw new RangeError(`The adapter's ${name} has ${part.length} numbers, not ${total}: rank or model differ.`);
+      if (part.length !== total)
+        throw new RangeError(`The adapter's ${name} has ${part.length} numbers, not ${total}: rank or model differ.`);
     }
     this.gpu.write(this.lora.params, state.params);
     this.gpu.write(this.m, state.m);

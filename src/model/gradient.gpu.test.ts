@@ -24,7 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => gpu.destroy());
 
-const ids = (seed: number, length: number): Int32Array => Int32Array.from(randoms(seed, length), (x) => Math.floor(Math.abs(x) * TINY.vocab));
+const ids = (seed: number, length: number): Int32Array =>
+  Int32Array.from(randoms(seed, length), (x) => Math.floor(Math.abs(x) * TINY.vocab));
 const group = (seed: number, prompt: number, ...responses: number[]): ScoreGroup => ({
   prompt: { ids: ids(seed, prompt), image: null, imageStart: -1 },
   responses: responses.map((length, r) => ids(seed + r + 1, length)),
@@ -41,25 +42,44 @@ function randomLora(rank: number, alpha: number): { lora: Lora; params: Float64A
   const reference: ReferenceLora = (layer, name) => {
     const b = lora.block(layer, name);
     const a = params.subarray(b.aOffset, b.aOffset + b.modules.length * rank * b.in);
-    return { a, b: params.subarray(b.bOffset, b.bOffset + b.sumOut * rank), rank, scale: alpha / rank, starts: b.modules.map((m) => m.outOffset) };
+    return {
+      a,
+      b: params.subarray(b.bOffset, b.bOffset + b.sumOut * rank),
+      rank,
+      scale: alpha / rank,
+      starts: b.modules.map((m) => m.outOffset),
+    };
   };
   return { lora, params, reference };
 }
 
 const inBlock = (layout: LoraLayout, i: number): boolean =>
-  layout.blocks.some((b) => (i >= b.aOffset && i < b.aOffset + b.modules.length * layout.rank * b.in) || (i >= b.bOffset && i < b.bOffset + b.sumOut * layout.rank));
+  layout.blocks.some(
+    (b) =>
+      (i >= b.aOffset && i < b.aOffset + b.modules.length * layout.rank * b.in) ||
+      (i >= b.bOffset && i < b.bOffset + b.sumOut * layout.rank),
+  );
 
 /** Coefficients that depend on nothing but the place, so that the loss is linear in the log-probs. */
-const coefficientsOf = (groups: readonly ScoreGroup[]) => (g: number, r: number): Float32Array => randoms(1000 + groups[g].prompt.ids.length * 10 + groups[g].responses[r].length, groups[g].responses[r].length);
+const coefficientsOf =
+  (groups: readonly ScoreGroup[]) =>
+  (g: number, r: number): Float32Array =>
+    randoms(1000 + groups[g].prompt.ids.length * 10 + groups[g].responses[r].length, groups[g].responses[r].length);
 
-async function gradientOf(lora: Lora, groups: readonly ScoreGroup[], o: { chunkRows?: number; mostBytes?: number } = {}): Promise<Float32Array> {
+async function gradientOf(
+  lora: Lora,
+  groups: readonly ScoreGroup[],
+  o: { chunkRows?: number; mostBytes?: number } = {},
+): Promise<Float32Array> {
   const backward = new Backward(decoder, lora);
   lora.zeroGradient();
   if (o.mostBytes === undefined) {
     await accumulateGradient(decoder, backward, lora, { groups, temperature: TEMPERATURE, coefficients: coefficientsOf(groups), ...o });
   } else {
     const plan = planScoring(groups);
-    const coefficients = Float32Array.from(groups.flatMap(({ responses }, g) => responses.flatMap((_, r) => [...coefficientsOf(groups)(g, r)])));
+    const coefficients = Float32Array.from(
+      groups.flatMap(({ responses }, g) => responses.flatMap((_, r) => [...coefficientsOf(groups)(g, r)])),
+    );
     backward.run(decoder.forward(plan, { lora, temperature: TEMPERATURE, save: true, mostBytes: o.mostBytes }), coefficients, TEMPERATURE);
   }
   const gradient = await lora.readGradient();
@@ -74,7 +94,8 @@ describe('accumulateGradient', () => {
     const gradient = await gradientOf(lora, GROUPS);
     const plan = planScoring(GROUPS);
     const weights = GROUPS.flatMap(({ responses }, g) => responses.flatMap((_, r) => [...coefficientsOf(GROUPS)(g, r)]));
-    const loss = (): number => decoderLogProbs(tiny.reference, reference, plan.rows, plan.targets, TEMPERATURE).reduce((sum, lp, t) => sum + weights[t] * lp, 0);
+    const loss = (): number =>
+      decoderLogProbs(tiny.reference, reference, plan.rows, plan.targets, TEMPERATURE).reduce((sum, lp, t) => sum + weights[t] * lp, 0);
     const slopeAlong = (direction: (i: number) => number): number => {
       const base = params.slice();
       const at = (sign: number): number => {
@@ -90,13 +111,23 @@ describe('accumulateGradient', () => {
     // single parameters, spread over every block
     for (const b of lora.layout.blocks) {
       const blockEnd = b.bOffset + b.sumOut * rank;
-      const picks = [b.aOffset, b.aOffset + b.in + 1, b.aOffset + b.modules.length * rank * b.in - 1, b.bOffset, b.bOffset + rank + 2, blockEnd - 1];
+      const picks = [
+        b.aOffset,
+        b.aOffset + b.in + 1,
+        b.aOffset + b.modules.length * rank * b.in - 1,
+        b.bOffset,
+        b.bOffset + rank + 2,
+        blockEnd - 1,
+      ];
       for (const pick of picks) expect(Math.abs(gradient[pick] - slopeAlong((i) => (i === pick ? 1 : 0)))).toBeLessThan(1e-3 * size + 2e-5);
     }
     // and all of them at once, along random directions within each block's A and B
     for (const [n, b] of lora.layout.blocks.entries()) {
       const aEnd = b.aOffset + b.modules.length * rank * b.in;
-      for (const [start, end] of [[b.aOffset, aEnd], [b.bOffset, b.bOffset + b.sumOut * rank]]) {
+      for (const [start, end] of [
+        [b.aOffset, aEnd],
+        [b.bOffset, b.bOffset + b.sumOut * rank],
+      ]) {
         const direction = randoms(500 + n, end - start);
         const slope = slopeAlong((i) => (i >= start && i < end ? direction[i - start] : 0));
         const sum = direction.reduce((total, x, i) => total + x * gradient[start + i], 0);
@@ -139,7 +170,12 @@ describe('accumulateGradient', () => {
     await accumulate(GROUPS, (g, r) => new Float32Array(GROUPS[g].responses[r].length));
     await accumulate([group(30, 33), group(31, 2, 0)], () => new Float32Array(0));
     await accumulate([], () => new Float32Array(0));
-    expect(relativeError(await lora.readGradient(), once.map((g) => 2 * g))).toBeLessThan(1e-6);
+    expect(
+      relativeError(
+        await lora.readGradient(),
+        once.map((g) => 2 * g),
+      ),
+    ).toBeLessThan(1e-6);
     backward.destroy();
     lora.destroy();
   });
@@ -150,7 +186,9 @@ describe('accumulateGradient', () => {
     const lengths: number[][] = [];
     const run = (coefficients: (scores: { logProbs: Float32Array }) => Float32Array): Promise<void> =>
       accumulateGradient(decoder, backward, lora, {
-        groups: GROUPS, temperature: TEMPERATURE, chunkRows: 10,
+        groups: GROUPS,
+        temperature: TEMPERATURE,
+        chunkRows: 10,
         coefficients: (g, r, scores) => {
           lengths.push([g, r, scores.logProbs.length]);
           return coefficients(scores);

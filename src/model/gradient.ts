@@ -8,7 +8,14 @@
 import { Arena } from '../engine/arena.ts';
 import { GpuError } from '../engine/errors.ts';
 import { attentionBackward, ropeBackward } from '../engine/ops/backward-attention.ts';
-import { gradientChunks, linearBackwardX, loraBackwardB, loraGradientA, loraGradientB, loraGradientSum } from '../engine/ops/backward-linear.ts';
+import {
+  gradientChunks,
+  linearBackwardX,
+  loraBackwardB,
+  loraGradientA,
+  loraGradientB,
+  loraGradientSum,
+} from '../engine/ops/backward-linear.ts';
 import { gatherTargets, headBackward, rmsnormBackward, swigluBackward, vocabularyChunk } from '../engine/ops/backward-rows.ts';
 import { rmsnorm } from '../engine/ops/rows.ts';
 import { Submitter } from '../engine/submitter.ts';
@@ -59,11 +66,29 @@ export class Backward {
     const dn = arena.words('dn', rows * hidden);
     const pass = submitter.pass(4 * count * hidden * vocab);
     headBackward(gpu, pass, {
-      h: activations.normed, head: weights.head, targets, scores: activations.scores, coefficients: packed,
-      dz: arena.words('dz', count * chunk), dh, count, temperature, chunk,
+      h: activations.normed,
+      head: weights.head,
+      targets,
+      scores: activations.scores,
+      coefficients: packed,
+      dz: arena.words('dz', count * chunk),
+      dh,
+      count,
+      temperature,
+      chunk,
     });
     gatherTargets(gpu, pass, { dTarget: dh, rowTargets, dRow: dn, rows, hidden });
-    rmsnormBackward(gpu, pass, { x: activations.last, gain: weights.norm, dn, d, n: arena.words('n', rows * hidden), rows, hidden, eps, accumulate: false });
+    rmsnormBackward(gpu, pass, {
+      x: activations.last,
+      gain: weights.norm,
+      dn,
+      d,
+      n: arena.words('n', rows * hidden),
+      rows,
+      hidden,
+      eps,
+      accumulate: false,
+    });
   }
 
   /** Through layer l: d is ∂loss/∂(the layer's output) and becomes ∂loss/∂(its input). */
@@ -96,8 +121,17 @@ export class Backward {
     this.matrices(submitter, activations, l, 'o', kept.attention, d);
     const pass = submitter.pass();
     attentionBackward(gpu, pass, {
-      plan, q: kept.q, k: kept.k, v: kept.v, out: kept.attention, lse: kept.lse, dOut: dAttention, deltas: arena.words('deltas', rows * heads), dQkv,
-      shape: config, rows,
+      plan,
+      q: kept.q,
+      k: kept.k,
+      v: kept.v,
+      out: kept.attention,
+      lse: kept.lse,
+      dOut: dAttention,
+      deltas: arena.words('deltas', rows * heads),
+      dQkv,
+      shape: config,
+      rows,
     });
     ropeBackward(gpu, pass, { plan, angles, dQkv, shape: config, rows });
 
@@ -110,7 +144,12 @@ export class Backward {
 
     const { layerFloats } = lora.layout;
     loraGradientSum(gpu, submitter.pass(), {
-      partials: this.partials(rows), stride: layerFloats, rows, gradient: lora.gradient, offset: l * layerFloats, scale: lora.scale,
+      partials: this.partials(rows),
+      stride: layerFloats,
+      rows,
+      gradient: lora.gradient,
+      offset: l * layerFloats,
+      scale: lora.scale,
     });
   }
 
@@ -136,8 +175,27 @@ export class Backward {
     const width = starts.length * rank;
     const partials = this.partials(rows);
     const pass = submitter.pass(2 * rows * (block.in * width + block.sumOut * rank));
-    loraGradientA(gpu, pass, { partials, stride, offset: block.aOffset - l * stride, rows, x, in: block.in, dyb: this.arena.words('dyb', rows * width), width });
-    loraGradientB(gpu, pass, { partials, stride, offset: block.bOffset - l * stride, rows, dy, out: block.sumOut, xa: activations.layers[l].xa[name], rank, starts });
+    loraGradientA(gpu, pass, {
+      partials,
+      stride,
+      offset: block.aOffset - l * stride,
+      rows,
+      x,
+      in: block.in,
+      dyb: this.arena.words('dyb', rows * width),
+      width,
+    });
+    loraGradientB(gpu, pass, {
+      partials,
+      stride,
+      offset: block.bOffset - l * stride,
+      rows,
+      dy,
+      out: block.sumOut,
+      xa: activations.layers[l].xa[name],
+      rank,
+      starts,
+    });
   }
 
   /** The partial sums of one layer's gradient, one per chunk of rows. Nothing is written between the blocks: that stays 0. */
@@ -156,16 +214,26 @@ function packCoefficients(plan: ScoringPlan, scores: RowScores[][], firstGroup: 
   plan.spans.forEach((group, g) =>
     group.forEach(({ start, length }, r) => {
       const own = of(firstGroup + g, r, scores[g][r]);
-      if (own.length !== length) throw new RangeError(`Response ${r} of group ${firstGroup + g} has ${length} tokens, but ${own.length} coefficients.`);
+      if (own.length !== length)
+        throw new RangeError(`Response ${r} of group ${firstGroup + g} has ${length} tokens, but ${own.length} coefficients.`);
       packed.set(own, start);
     }),
   );
   if (packed.every(Number.isFinite)) return packed;
-  throw new GpuError('not-finite', 'The objective gave a derivative that is not a number.', 'Go back to the last step and lower the learning rate.');
+  throw new GpuError(
+    'not-finite',
+    'The objective gave a derivative that is not a number.',
+    'Go back to the last step and lower the learning rate.',
+  );
 }
 
 /** Adds the gradient of the caller's loss over all groups to the adapter's gradient, in chunks of whole groups. */
-export async function accumulateGradient(decoder: Decoder, backward: Backward, lora: Lora, o: GradientOptions & { readonly chunkRows?: number }): Promise<void> {
+export async function accumulateGradient(
+  decoder: Decoder,
+  backward: Backward,
+  lora: Lora,
+  o: GradientOptions & { readonly chunkRows?: number },
+): Promise<void> {
   for (const { start, end } of chunkGroups(o.groups, o.chunkRows ?? CHUNK_ROWS)) {
     o.signal?.throwIfAborted();
     const plan = planScoring(o.groups.slice(start, end));

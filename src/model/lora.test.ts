@@ -10,7 +10,13 @@ describe('loraLayout', () => {
   test('has seven modules a layer, aligned blocks that do not overlap, and layers of equal size', () => {
     expect(layout.blocks.length).toBe(8);
     expect(layout.blocks.slice(0, 4).flatMap((b) => b.modules.map((m) => m.name))).toEqual([
-      'q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj',
+      'q_proj',
+      'k_proj',
+      'v_proj',
+      'o_proj',
+      'gate_proj',
+      'up_proj',
+      'down_proj',
     ]);
     let end = 0;
     let parameters = 0;
@@ -65,7 +71,8 @@ describe('moduleNorms', () => {
         for (let o = 0; o < module.out; o++) {
           for (let c = 0; c < b.in; c++) {
             let sum = 0;
-            for (let j = 0; j < 3; j++) sum += params[b.bOffset + (module.outOffset + o) * 3 + j] * params[b.aOffset + (m * 3 + j) * b.in + c];
+            for (let j = 0; j < 3; j++)
+              sum += params[b.bOffset + (module.outOffset + o) * 3 + j] * params[b.aOffset + (m * 3 + j) * b.in + c];
             square += (1.5 * sum) ** 2;
           }
         }

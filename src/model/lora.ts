@@ -55,11 +55,24 @@ function groupShape(config: DecoderConfig, group: GroupName): { in: number; modu
   const kv = kvHeads * headDim;
   switch (group) {
     case 'qkv':
-      return { in: hidden, modules: [['q_proj', heads * headDim], ['k_proj', kv], ['v_proj', kv]] };
+      return {
+        in: hidden,
+        modules: [
+          ['q_proj', heads * headDim],
+          ['k_proj', kv],
+          ['v_proj', kv],
+        ],
+      };
     case 'o':
       return { in: heads * headDim, modules: [['o_proj', hidden]] };
     case 'gate_up':
-      return { in: hidden, modules: [['gate_proj', intermediate], ['up_proj', intermediate]] };
+      return {
+        in: hidden,
+        modules: [
+          ['gate_proj', intermediate],
+          ['up_proj', intermediate],
+        ],
+      };
     case 'down':
       return { in: intermediate, modules: [['down_proj', hidden]] };
   }

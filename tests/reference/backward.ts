@@ -46,13 +46,21 @@ export interface LoraMatrices {
 }
 
 /** X·Wᵀ + s·(X·Aᵀ)·blockdiag(B)ᵀ. */
-export function loraLinear(x: ArrayLike<number>, w: ArrayLike<number>, lora: LoraMatrices, rows: number, width: number, out: number): Float64Array {
+export function loraLinear(
+  x: ArrayLike<number>,
+  w: ArrayLike<number>,
+  lora: LoraMatrices,
+  rows: number,
+  width: number,
+  out: number,
+): Float64Array {
   const { a, b, rank, scale, starts } = lora;
   const y = multiply(x, w, rows, width, out);
   const xa = multiply(x, a, rows, width, starts.length * rank);
   for (let n = 0; n < rows; n++) {
     for (let o = 0; o < out; o++) {
-      for (let j = 0; j < rank; j++) y[n * out + o] += scale * xa[n * starts.length * rank + moduleOf(o, starts) * rank + j] * b[o * rank + j];
+      for (let j = 0; j < rank; j++)
+        y[n * out + o] += scale * xa[n * starts.length * rank + moduleOf(o, starts) * rank + j] * b[o * rank + j];
     }
   }
   return y;
@@ -97,7 +105,13 @@ export function keysOf(plan: Uint32Array, n: number): number[] {
 }
 
 /** q [rows, heads·headDim], k, v [rows, kvHeads·headDim] → out like q, lse [rows, heads]. */
-export function attention(plan: Uint32Array, q: ArrayLike<number>, k: ArrayLike<number>, v: ArrayLike<number>, shape: Shape): { out: Float64Array; lse: Float64Array } {
+export function attention(
+  plan: Uint32Array,
+  q: ArrayLike<number>,
+  k: ArrayLike<number>,
+  v: ArrayLike<number>,
+  shape: Shape,
+): { out: Float64Array; lse: Float64Array } {
   const { heads, kvHeads, headDim } = shape;
   const rows = plan.length / 8;
   const out = new Float64Array(rows * heads * headDim);
@@ -125,7 +139,12 @@ export function attention(plan: Uint32Array, q: ArrayLike<number>, k: ArrayLike<
 }
 
 /** The turned queries and keys, and the values, of qkv [rows, (heads + 2·kvHeads)·headDim]. */
-export function rope(plan: Uint32Array, qkv: ArrayLike<number>, shape: Shape, theta: number): { q: Float64Array; k: Float64Array; v: Float64Array } {
+export function rope(
+  plan: Uint32Array,
+  qkv: ArrayLike<number>,
+  shape: Shape,
+  theta: number,
+): { q: Float64Array; k: Float64Array; v: Float64Array } {
   const { heads, kvHeads, headDim } = shape;
   const rows = plan.length / 8;
   const all = heads + 2 * kvHeads;
@@ -138,7 +157,8 @@ export function rope(plan: Uint32Array, qkv: ArrayLike<number>, shape: Shape, th
       for (let i = 0; i < half; i++) {
         const [a, b] = [qkv[(n * all + h) * headDim + i], qkv[(n * all + h) * headDim + i + half]];
         const angle = h < heads + kvHeads ? plan[n * 8 + WORDS.position] * theta ** ((-2 * i) / headDim) : 0;
-        const [target, at] = h < heads ? [q, n * heads + h] : h < heads + kvHeads ? [k, n * kvHeads + h - heads] : [v, n * kvHeads + h - heads - kvHeads];
+        const [target, at] =
+          h < heads ? [q, n * heads + h] : h < heads + kvHeads ? [k, n * kvHeads + h - heads] : [v, n * kvHeads + h - heads - kvHeads];
         target[at * headDim + i] = a * Math.cos(angle) - b * Math.sin(angle);
         target[at * headDim + i + half] = b * Math.cos(angle) + a * Math.sin(angle);
       }
@@ -148,7 +168,14 @@ export function rope(plan: Uint32Array, qkv: ArrayLike<number>, shape: Shape, th
 }
 
 /** log softmax(h·headᵀ/temperature)[token] of each target; h [targets, hidden]. */
-export function logProbs(h: ArrayLike<number>, head: ArrayLike<number>, tokens: ArrayLike<number>, hidden: number, vocab: number, temperature: number): { logProbs: Float64Array; lse: Float64Array } {
+export function logProbs(
+  h: ArrayLike<number>,
+  head: ArrayLike<number>,
+  tokens: ArrayLike<number>,
+  hidden: number,
+  vocab: number,
+  temperature: number,
+): { logProbs: Float64Array; lse: Float64Array } {
   const logits = multiply(h, head, tokens.length, hidden, vocab).map((z) => z / temperature);
   const lse = new Float64Array(tokens.length);
   const out = lse.map((_, t) => {
@@ -170,7 +197,13 @@ export interface ReferenceLayer {
 }
 
 export interface ReferenceModel {
-  readonly shape: Shape & { readonly hidden: number; readonly intermediate: number; readonly vocab: number; readonly ropeTheta: number; readonly rmsEps: number };
+  readonly shape: Shape & {
+    readonly hidden: number;
+    readonly intermediate: number;
+    readonly vocab: number;
+    readonly ropeTheta: number;
+    readonly rmsEps: number;
+  };
   readonly embedding: ArrayLike<number>;
   readonly layers: readonly ReferenceLayer[];
   readonly norm: ArrayLike<number>;
@@ -180,13 +213,24 @@ export interface ReferenceModel {
 export type ReferenceLora = (layer: number, group: 'qkv' | 'o' | 'gate_up' | 'down') => LoraMatrices;
 
 /** The log-probs of `targets`, (row, token) pairs, for packed rows without images. */
-export function decoderLogProbs(model: ReferenceModel, lora: ReferenceLora, plan: Uint32Array, targets: Uint32Array, temperature: number): Float64Array {
+export function decoderLogProbs(
+  model: ReferenceModel,
+  lora: ReferenceLora,
+  plan: Uint32Array,
+  targets: Uint32Array,
+  temperature: number,
+): Float64Array {
   const { heads, kvHeads, headDim, hidden, intermediate, vocab, ropeTheta, rmsEps } = model.shape;
   const rows = plan.length / 8;
   let x = Float64Array.from({ length: rows * hidden }, (_, i) => model.embedding[plan[Math.floor(i / hidden) * 8] * hidden + (i % hidden)]);
   model.layers.forEach((layer, l) => {
     const n1 = rmsnorm(x, layer.inputNorm, rows, hidden, rmsEps);
-    const { q, k, v } = rope(plan, loraLinear(n1, layer.qkv, lora(l, 'qkv'), rows, hidden, (heads + 2 * kvHeads) * headDim), model.shape, ropeTheta);
+    const { q, k, v } = rope(
+      plan,
+      loraLinear(n1, layer.qkv, lora(l, 'qkv'), rows, hidden, (heads + 2 * kvHeads) * headDim),
+      model.shape,
+      ropeTheta,
+    );
     const a = attention(plan, q, k, v, model.shape).out;
     const before = x;
     const mid = loraLinear(a, layer.o, lora(l, 'o'), rows, heads * headDim, hidden).map((y, i) => y + before[i]);
@@ -197,7 +241,14 @@ export function decoderLogProbs(model: ReferenceModel, lora: ReferenceLora, plan
   const normed = rmsnorm(x, model.norm, rows, hidden, rmsEps);
   const count = targets.length / 2;
   const h = Float64Array.from({ length: count * hidden }, (_, i) => normed[targets[2 * Math.floor(i / hidden)] * hidden + (i % hidden)]);
-  return logProbs(h, model.head, targets.filter((_, i) => i % 2 === 1), hidden, vocab, temperature).logProbs;
+  return logProbs(
+    h,
+    model.head,
+    targets.filter((_, i) => i % 2 === 1),
+    hidden,
+    vocab,
+    temperature,
+  ).logProbs;
 }
 
 /** Central differences of `loss` at `at`, in `at` itself (restored after). */

@@ -19,8 +19,17 @@ export function attentionBackward(
   gpu: Gpu,
   pass: GPUComputePassEncoder,
   o: {
-    plan: Binding; q: Binding; k: Binding; v: Binding; out: Binding; lse: Binding; dOut: Binding; deltas: Binding; dQkv: Binding;
-    shape: HeadShape; rows: number;
+    plan: Binding;
+    q: Binding;
+    k: Binding;
+    v: Binding;
+    out: Binding;
+    lse: Binding;
+    dOut: Binding;
+    deltas: Binding;
+    dQkv: Binding;
+    shape: HeadShape;
+    rows: number;
   },
 ): void {
   const { heads, kvHeads, headDim } = o.shape;
@@ -42,6 +51,15 @@ export function ropeBackward(
   o: { plan: Binding; angles: Binding; dQkv: Binding; shape: HeadShape; rows: number },
 ): void {
   const { heads, kvHeads, headDim } = o.shape;
-  const kernel = gpu.kernel({ name: 'rope_backward', source: rowPrelude + ropeSource, constants: { HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim } });
-  gpu.dispatch(pass, kernel, [gpu.uniform([o.rows]), o.plan, o.angles, o.dQkv], [Math.ceil(((heads + kvHeads) * headDim) / 2 / 64), Math.ceil(o.rows / 4)]);
+  const kernel = gpu.kernel({
+    name: 'rope_backward',
+    source: rowPrelude + ropeSource,
+    constants: { HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim },
+  });
+  gpu.dispatch(
+    pass,
+    kernel,
+    [gpu.uniform([o.rows]), o.plan, o.angles, o.dQkv],
+    [Math.ceil(((heads + kvHeads) * headDim) / 2 / 64), Math.ceil(o.rows / 4)],
+  );
 }

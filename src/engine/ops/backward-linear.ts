@@ -7,7 +7,7 @@ import backwardBSource from '../../../kernels/lora_backward_b.wgsl?raw';
 import gradientSource from '../../../kernels/lora_gradient.wgsl?raw';
 import sumSource from '../../../kernels/lora_gradient_sum.wgsl?raw';
 import type { Binding, Gpu } from '../gpu.ts';
-import { product, weightPrelude, type Matrix } from './linear.ts';
+import { NO_START, product, weightPrelude, type Matrix } from './linear.ts';
 
 /**
  * dX = dY·W + s·dYB·A, added to dX if `accumulate`. dY [rows, out], dYB [rows, width], A [width, in]. With `part`, dY belongs to the
@@ -32,9 +32,9 @@ export function linearBackwardX(
   const kernel = gpu.kernel({
     name: 'linear_backward_x',
     source: weightPrelude(weight.dtype) + backwardXSource + source,
-    constants: { ...constants, IN: weight.in, OUT: out, WIDTH: lora?.width ?? 0 },
+    constants,
   });
-  const params = gpu.uniform([rows, { f: lora?.scale ?? 0 }, first, weight.out, o.accumulate ? 1 : 0]);
+  const params = gpu.uniform([rows, { f: lora?.scale ?? 0 }, weight.in, out, lora?.width ?? 0, first, weight.out, o.accumulate ? 1 : 0]);
   gpu.dispatch(pass, kernel, [params, dy, weight.buffer, dx, lora?.dyb ?? dy, lora?.a ?? dy], groups);
 }
 
@@ -46,12 +46,9 @@ export function loraBackwardB(
 ): void {
   const modules = o.starts.length;
   const { source, constants, groups } = product(o.rows, modules * o.rank);
-  const kernel = gpu.kernel({
-    name: 'lora_backward_b',
-    source: backwardBSource + source,
-    constants: { ...constants, OUT: o.out, RANK: o.rank, MODULES: modules, START1: o.starts[1] ?? 0xffffffff, START2: o.starts[2] ?? 0xffffffff },
-  });
-  gpu.dispatch(pass, kernel, [gpu.uniform([o.rows]), o.dy, o.b, o.dyb], groups);
+  const kernel = gpu.kernel({ name: 'lora_backward_b', source: backwardBSource + source, constants });
+  const params = gpu.uniform([o.rows, o.out, o.rank, modules, o.starts[1] ?? NO_START, o.starts[2] ?? NO_START]);
+  gpu.dispatch(pass, kernel, [params, o.dy, o.b, o.dyb], groups);
 }
 
 /** Into how many chunks the rows are cut for the partial sums of the LoRA gradients: at least 128 rows each, at most 32. */
@@ -72,7 +69,11 @@ interface Partials {
 const four = (starts: readonly number[]): number[] => [0, 1, 2, 3].map((i) => starts[i] ?? 0);
 
 /** Partial sums of dYBᵀ·X, [modules·rank, in]. X [rows, in], dYB [rows, width]. */
-export function loraGradientA(gpu: Gpu, pass: GPUComputePassEncoder, o: Partials & { x: Binding; in: number; dyb: Binding; width: number }): void {
+export function loraGradientA(
+  gpu: Gpu,
+  pass: GPUComputePassEncoder,
+  o: Partials & { x: Binding; in: number; dyb: Binding; width: number },
+): void {
   const { chunks, chunkRows } = gradientChunks(o.rows);
   const kernel = gpu.kernel({ name: 'lora_gradient', source: gradientSource });
   const params = gpu.uniform([o.rows, chunkRows, o.in, o.width, 1, o.width, o.stride, o.offset, 1, o.in, 0, 0, 0, 0, 0, 0]);
@@ -90,7 +91,19 @@ export function loraGradientB(
   const modules = o.starts.length;
   const widest = Math.max(...o.starts.map((start, i) => (o.starts[i + 1] ?? o.out) - start));
   const params = gpu.uniform([
-    o.rows, chunkRows, o.out, modules * o.rank, modules, o.rank, o.stride, o.offset, o.rank, 1, 0, 0, ...four(o.starts),
+    o.rows,
+    chunkRows,
+    o.out,
+    modules * o.rank,
+    modules,
+    o.rank,
+    o.stride,
+    o.offset,
+    o.rank,
+    1,
+    0,
+    0,
+    ...four(o.starts),
   ]);
   gpu.dispatch(pass, kernel, [params, o.dy, o.xa, o.partials], [Math.ceil(widest / 128), modules * Math.ceil(o.rank / 8), chunks]);
 }

@@ -10,7 +10,7 @@ import { product, weightPrelude, type Matrix } from './linear.ts';
 /** Floats that the gradient of a vocabulary chunk's logits may take: 16 MB. */
 const CHUNK_FLOATS = 2 ** 22;
 
-/** Tokens of one vocabulary chunk: the whole vocabulary, or a power of two, so that few pipelines are made. */
+/** Tokens of one vocabulary chunk: the whole vocabulary, or a power of two. */
 export function vocabularyChunk(targets: number, vocab: number): number {
   const most = CHUNK_FLOATS / Math.max(1, targets);
   return vocab <= most ? vocab : Math.min(vocab, 2 ** Math.max(6, Math.floor(Math.log2(most))));
@@ -25,19 +25,23 @@ export function headBackward(
   gpu: Gpu,
   pass: GPUComputePassEncoder,
   o: {
-    h: Binding; head: Matrix; targets: Binding; scores: Binding; coefficients: Binding; dz: Binding; dh: Binding;
-    count: number; temperature: number; chunk: number;
+    h: Binding;
+    head: Matrix;
+    targets: Binding;
+    scores: Binding;
+    coefficients: Binding;
+    dz: Binding;
+    dh: Binding;
+    count: number;
+    temperature: number;
+    chunk: number;
   },
 ): void {
   const { head, count } = o;
   const { source, constants, groups } = product(count, o.chunk);
-  const kernel = gpu.kernel({
-    name: 'head_backward',
-    source: weightPrelude(head.dtype) + headSource + source,
-    constants: { ...constants, HIDDEN: head.in, VOCAB: head.out, CHUNK: o.chunk },
-  });
+  const kernel = gpu.kernel({ name: 'head_backward', source: weightPrelude(head.dtype) + headSource + source, constants });
   for (let first = 0; first < head.out; first += o.chunk) {
-    const params = gpu.uniform([count, { f: 1 / o.temperature }, first]);
+    const params = gpu.uniform([count, { f: 1 / o.temperature }, head.in, head.out, o.chunk, first]);
     gpu.dispatch(pass, kernel, [params, o.h, head.buffer, o.dz, o.targets, o.scores, o.coefficients], groups);
     linearBackwardX(gpu, pass, { dy: o.dz, weight: head, part: { first, out: o.chunk }, dx: o.dh, rows: count, accumulate: first > 0 });
   }
@@ -50,7 +54,12 @@ export function gatherTargets(
   o: { dTarget: Binding; rowTargets: Binding; dRow: Binding; rows: number; hidden: number },
 ): void {
   const kernel = gpu.kernel({ name: 'gather_targets', source: gatherSource });
-  gpu.dispatch(pass, kernel, [gpu.uniform([o.rows, o.hidden]), o.dTarget, o.rowTargets, o.dRow], [Math.ceil(o.hidden / 64), Math.ceil(o.rows / 4)]);
+  gpu.dispatch(
+    pass,
+    kernel,
+    [gpu.uniform([o.rows, o.hidden]), o.dTarget, o.rowTargets, o.dRow],
+    [Math.ceil(o.hidden / 64), Math.ceil(o.rows / 4)],
+  );
 }
 
 /** d (+)= ∂/∂x of n = x/rms(x)·gain for the gradient dn; n is written too. All [rows, hidden]. */

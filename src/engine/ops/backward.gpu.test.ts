@@ -1,7 +1,17 @@
 /** @file Every backward kernel against float64: closed forms where they are one line, finite differences where they are not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  attention, finiteDifferences, logProbs, loraLinear, moduleOf, multiply, randoms, relativeError, rmsnorm, rope, swiglu,
+  attention,
+  finiteDifferences,
+  logProbs,
+  loraLinear,
+  moduleOf,
+  multiply,
+  randoms,
+  relativeError,
+  rmsnorm,
+  rope,
+  swiglu,
 } from '../../../tests/reference/backward.ts';
 import { Gpu } from '../gpu.ts';
 import { attentionBackward, ropeBackward } from './backward-attention.ts';
@@ -22,7 +32,13 @@ async function floats(buffer: GPUBuffer, count: number): Promise<Float32Array> {
 }
 
 /** A random [out, in] matrix as the GPU and as float64 see it. */
-function randomMatrix(seed: number, out: number, width: number, dtype: 'bf16' | 'f32', scale = 1): { matrix: Matrix; values: Float32Array } {
+function randomMatrix(
+  seed: number,
+  out: number,
+  width: number,
+  dtype: 'bf16' | 'f32',
+  scale = 1,
+): { matrix: Matrix; values: Float32Array } {
   const values = randoms(seed, out * width, scale);
   if (dtype === 'f32') return { matrix: { buffer: gpu.upload('weight', values), dtype, out, in: width }, values };
   const bits = new Uint32Array(values.buffer);
@@ -63,8 +79,13 @@ describe('linear backward', () => {
       const dx0 = randoms(6, rows * width);
 
       const buffers = {
-        x: gpu.upload('x', x), dy: gpu.upload('dy', dy), a: gpu.upload('a', a), b: gpu.upload('b', b), xa: gpu.upload('xa', xa),
-        dx: gpu.upload('dx', dx0), dyb: gpu.buffer('dyb', rows * total * 4),
+        x: gpu.upload('x', x),
+        dy: gpu.upload('dy', dy),
+        a: gpu.upload('a', a),
+        b: gpu.upload('b', b),
+        xa: gpu.upload('xa', xa),
+        dx: gpu.upload('dx', dx0),
+        dyb: gpu.buffer('dyb', rows * total * 4),
       };
       // the two gradients lie side by side, with a gap that must stay as it is
       const offsetB = total * width + 11;
@@ -75,7 +96,12 @@ describe('linear backward', () => {
       gpu.submit('backward', (pass) => {
         loraBackwardB(gpu, pass, { dy: buffers.dy, b: buffers.b, dyb: buffers.dyb, rows, out, rank, starts });
         linearBackwardX(gpu, pass, {
-          dy: buffers.dy, weight: matrix, dx: buffers.dx, rows, accumulate: true, lora: { dyb: buffers.dyb, a: buffers.a, width: total, scale },
+          dy: buffers.dy,
+          weight: matrix,
+          dx: buffers.dx,
+          rows,
+          accumulate: true,
+          lora: { dyb: buffers.dyb, a: buffers.a, width: total, scale },
         });
         loraGradientA(gpu, pass, { partials, stride, offset: 0, rows, x: buffers.x, in: width, dyb: buffers.dyb, width: total });
         loraGradientB(gpu, pass, { partials, stride, offset: offsetB, rows, dy: buffers.dy, out, xa: buffers.xa, rank, starts });
@@ -120,11 +146,20 @@ describe('linear backward', () => {
     const { matrix, values } = randomMatrix(1, out, width, 'f32');
     const [x, dy, a, b] = [randoms(2, rows * width), randoms(3, rows * out), randoms(4, 3 * rank * width), randoms(5, out * rank)];
     const at = Float64Array.from(x);
-    const slope = finiteDifferences(() => loraLinear(at, values, { a, b, rank, scale: 0.5, starts }, rows, width, out).reduce((sum, y, i) => sum + y * dy[i], 0), at);
+    const slope = finiteDifferences(
+      () => loraLinear(at, values, { a, b, rank, scale: 0.5, starts }, rows, width, out).reduce((sum, y, i) => sum + y * dy[i], 0),
+      at,
+    );
     const [dyBuffer, dyb, dx] = [gpu.upload('dy', dy), gpu.buffer('dyb', rows * 3 * rank * 4), gpu.buffer('dx', rows * width * 4)];
     gpu.submit('backward', (pass) => {
       loraBackwardB(gpu, pass, { dy: dyBuffer, b: gpu.upload('b', b), dyb, rows, out, rank, starts });
-      linearBackwardX(gpu, pass, { dy: dyBuffer, weight: matrix, dx, rows, lora: { dyb, a: gpu.upload('a', a), width: 3 * rank, scale: 0.5 } });
+      linearBackwardX(gpu, pass, {
+        dy: dyBuffer,
+        weight: matrix,
+        dx,
+        rows,
+        lora: { dyb, a: gpu.upload('a', a), width: 3 * rank, scale: 0.5 },
+      });
     });
     expect(relativeError(await floats(dx, rows * width), slope)).toBeLessThan(1e-5);
   });
@@ -158,8 +193,16 @@ describe('head backward', () => {
       const dz = gpu.buffer('dz', count * chunk * 4);
       gpu.submit('head', (pass) =>
         headBackward(gpu, pass, {
-          h: gpu.upload('h', h), head: matrix, targets: gpu.upload('targets', targets), scores: gpu.upload('scores', scores),
-          coefficients: gpu.upload('coefficients', coefficients), dz, dh, count, temperature, chunk,
+          h: gpu.upload('h', h),
+          head: matrix,
+          targets: gpu.upload('targets', targets),
+          scores: gpu.upload('scores', scores),
+          coefficients: gpu.upload('coefficients', coefficients),
+          dz,
+          dh,
+          count,
+          temperature,
+          chunk,
         }),
       );
       expect(relativeError(await floats(dh, count * hidden), slope)).toBeLessThan(2e-5);
@@ -178,7 +221,9 @@ describe('head backward', () => {
     const d = randoms(1, targets.length * hidden);
     const rowTargets = Uint32Array.from([0, 1, 1, 1, 4, 5, /* sorted */ 1, 0, 2, 4, 3]);
     const dRow = gpu.upload('dRow', randoms(2, rows * hidden));
-    gpu.submit('gather', (pass) => gatherTargets(gpu, pass, { dTarget: gpu.upload('d', d), rowTargets: gpu.upload('rowTargets', rowTargets), dRow, rows, hidden }));
+    gpu.submit('gather', (pass) =>
+      gatherTargets(gpu, pass, { dTarget: gpu.upload('d', d), rowTargets: gpu.upload('rowTargets', rowTargets), dRow, rows, hidden }),
+    );
     const expected = new Float64Array(rows * hidden);
     targets.forEach((row, t) => {
       for (let i = 0; i < hidden; i++) expected[row * hidden + i] += d[t * hidden + i];
@@ -188,7 +233,11 @@ describe('head backward', () => {
 });
 
 describe('RMSNorm and SwiGLU backward', () => {
-  for (const [rows, hidden] of [[1, 20], [5, 37], [67, 20]]) {
+  for (const [rows, hidden] of [
+    [1, 20],
+    [5, 37],
+    [67, 20],
+  ]) {
     it(`RMSNorm, ${rows} rows of ${hidden}`, async () => {
       const eps = 1e-3;
       const [x, gain, dn, d0] = [randoms(1, rows * hidden), randoms(2, hidden), randoms(3, rows * hidden), randoms(4, rows * hidden)];
@@ -197,7 +246,12 @@ describe('RMSNorm and SwiGLU backward', () => {
       const [d, n] = [gpu.upload('d', d0), gpu.buffer('n', rows * hidden * 4)];
       const o = { x: gpu.upload('x', x), gain: gpu.upload('gain', gain), dn: gpu.upload('dn', dn), d, n, rows, hidden, eps };
       gpu.submit('rmsnorm', (pass) => rmsnormBackward(gpu, pass, { ...o, accumulate: true }));
-      expect(relativeError(await floats(d, rows * hidden), slope.map((s, i) => s + d0[i]))).toBeLessThan(1e-5);
+      expect(
+        relativeError(
+          await floats(d, rows * hidden),
+          slope.map((s, i) => s + d0[i]),
+        ),
+      ).toBeLessThan(1e-5);
       expect(relativeError(await floats(n, rows * hidden), rmsnorm(x, gain, rows, hidden, eps))).toBeLessThan(1e-6);
       gpu.submit('rmsnorm', (pass) => rmsnormBackward(gpu, pass, { ...o, accumulate: false }));
       expect(relativeError(await floats(d, rows * hidden), slope)).toBeLessThan(1e-5);
@@ -208,25 +262,44 @@ describe('RMSNorm and SwiGLU backward', () => {
     const d = gpu.buffer('d', 80);
     gpu.submit('rmsnorm', (pass) =>
       rmsnormBackward(gpu, pass, {
-        x: gpu.buffer('x', 80), gain: gpu.upload('gain', randoms(2, 20)), dn: gpu.upload('dn', randoms(3, 20)), d, n: gpu.buffer('n', 80), rows: 1, hidden: 20, eps: 1e-5, accumulate: false,
+        x: gpu.buffer('x', 80),
+        gain: gpu.upload('gain', randoms(2, 20)),
+        dn: gpu.upload('dn', randoms(3, 20)),
+        d,
+        n: gpu.buffer('n', 80),
+        rows: 1,
+        hidden: 20,
+        eps: 1e-5,
+        accumulate: false,
       }),
     );
     expect((await floats(d, 20)).every(Number.isFinite)).toBe(true);
   });
 
-  for (const [rows, width] of [[1, 37], [67, 70]]) {
+  for (const [rows, width] of [
+    [1, 37],
+    [67, 70],
+  ]) {
     it(`SwiGLU, ${rows} rows of ${width}`, async () => {
       const [gateUp, ds] = [randoms(1, rows * 2 * width, 4), randoms(2, rows * width)];
       const at = Float64Array.from(gateUp);
       const slope = new Float64Array(at.length);
       // every element of s has its own gate and up: two sweeps differentiate all
       for (const side of [0, 1]) {
-        const part = (sign: number): Float64Array => swiglu(at.map((v, i) => (Math.floor(i / width) % 2 === side ? v + sign * 1e-5 : v)), rows, width);
+        const part = (sign: number): Float64Array =>
+          swiglu(
+            at.map((v, i) => (Math.floor(i / width) % 2 === side ? v + sign * 1e-5 : v)),
+            rows,
+            width,
+          );
         const [high, low] = [part(1), part(-1)];
-        for (let i = 0; i < rows * width; i++) slope[Math.floor(i / width) * 2 * width + side * width + (i % width)] = (ds[i] * (high[i] - low[i])) / 2e-5;
+        for (let i = 0; i < rows * width; i++)
+          slope[Math.floor(i / width) * 2 * width + side * width + (i % width)] = (ds[i] * (high[i] - low[i])) / 2e-5;
       }
       const [dsBuffer, dGateUp] = [gpu.upload('ds', ds), gpu.buffer('dGateUp', rows * 2 * width * 4)];
-      gpu.submit('swiglu', (pass) => swigluBackward(gpu, pass, { gateUp: gpu.upload('gateUp', gateUp), ds: dsBuffer, dGateUp, rows, width }));
+      gpu.submit('swiglu', (pass) =>
+        swigluBackward(gpu, pass, { gateUp: gpu.upload('gateUp', gateUp), ds: dsBuffer, dGateUp, rows, width }),
+      );
       expect(relativeError(await floats(dGateUp, rows * 2 * width), slope)).toBeLessThan(1e-5);
       expect(relativeError(await floats(dsBuffer, rows * width), swiglu(gateUp, rows, width))).toBeLessThan(1e-5);
     });
@@ -236,7 +309,13 @@ describe('RMSNorm and SwiGLU backward', () => {
     const gateUp = Float32Array.from([-1e4, -200, -90, 90, 1e4, 1, 1, 1, 1, 1]);
     const dGateUp = gpu.buffer('dGateUp', 40);
     gpu.submit('swiglu', (pass) =>
-      swigluBackward(gpu, pass, { gateUp: gpu.upload('gateUp', gateUp), ds: gpu.upload('ds', new Float32Array(5).fill(1)), dGateUp, rows: 1, width: 5 }),
+      swigluBackward(gpu, pass, {
+        gateUp: gpu.upload('gateUp', gateUp),
+        ds: gpu.upload('ds', new Float32Array(5).fill(1)),
+        dGateUp,
+        rows: 1,
+        width: 5,
+      }),
     );
     const d = await floats(dGateUp, 10);
     expect(d.every(Number.isFinite)).toBe(true);
@@ -248,7 +327,15 @@ describe('attention and RoPE backward', () => {
   for (const { name, groups, shape } of [
     { name: 'one row', groups: [[1, []]] as const, shape: { heads: 1, kvHeads: 1, headDim: 6 } },
     { name: 'one prompt with one response', groups: [[3, [2]]] as const, shape: { heads: 4, kvHeads: 2, headDim: 6 } },
-    { name: 'unequal responses below shared prefixes, over tiles', groups: [[37, [5, 1, 29]], [2, [3]], [9, [0, 40]]] as const, shape: { heads: 3, kvHeads: 1, headDim: 6 } },
+    {
+      name: 'unequal responses below shared prefixes, over tiles',
+      groups: [
+        [37, [5, 1, 29]],
+        [2, [3]],
+        [9, [0, 40]],
+      ] as const,
+      shape: { heads: 3, kvHeads: 1, headDim: 6 },
+    },
     { name: 'heads wider than a tile', groups: [[5, [4, 2]]] as const, shape: { heads: 2, kvHeads: 1, headDim: 70 } },
   ]) {
     it(`attention: ${name}`, async () => {
@@ -263,8 +350,17 @@ describe('attention and RoPE backward', () => {
       const [deltas, dQkv] = [gpu.buffer('deltas', rows * heads * 4), gpu.buffer('dQkv', rows * width * 4)];
       gpu.submit('attention', (pass) =>
         attentionBackward(gpu, pass, {
-          plan: gpu.upload('plan', plan), q: gpu.upload('q', q), k: gpu.upload('k', k), v: gpu.upload('v', v), out: gpu.upload('out', Float32Array.from(out)),
-          lse: gpu.upload('lse', Float32Array.from(lse)), dOut: gpu.upload('dOut', dOut), deltas, dQkv, shape, rows,
+          plan: gpu.upload('plan', plan),
+          q: gpu.upload('q', q),
+          k: gpu.upload('k', k),
+          v: gpu.upload('v', v),
+          out: gpu.upload('out', Float32Array.from(out)),
+          lse: gpu.upload('lse', Float32Array.from(lse)),
+          dOut: gpu.upload('dOut', dOut),
+          deltas,
+          dQkv,
+          shape,
+          rows,
         }),
       );
       const got = await floats(dQkv, rows * width);
@@ -302,7 +398,10 @@ describe('attention and RoPE backward', () => {
   }
 
   it('RoPE: the gradient of q and k turns back, that of v stays', async () => {
-    const plan = packed([[5, [2, 3]], [1, [60]]]);
+    const plan = packed([
+      [5, [2, 3]],
+      [1, [60]],
+    ]);
     const shape = { heads: 4, kvHeads: 2, headDim: 6 };
     const rows = plan.length / 8;
     const width = 8 * 6;

@@ -35,6 +35,9 @@ export interface LowRank {
   readonly starts: readonly number[];
 }
 
+/** Where a module begins that does not exist. */
+export const NO_START = 0xffffffff;
+
 /** Threads along a dimension of `n`, four elements each: wide tiles for large, narrow for small. */
 function threads(n: number): number {
   return n <= 16 ? 4 : n <= 32 ? 8 : 16;
@@ -71,21 +74,18 @@ export function linear(
   const kernel = gpu.kernel({
     name: large ? 'linear_large' : 'linear',
     source: weightPrelude(weight.dtype) + forwardSource + source,
-    constants: {
-      ...constants,
-      IN: weight.in,
-      OUT: weight.out,
-      RESIDUAL: residual ? 1 : 0,
-      RANK: lora?.rank ?? 0,
-      MODULES: lora?.starts.length ?? 1,
-      START1: lora?.starts[1] ?? 0xffffffff,
-      START2: lora?.starts[2] ?? 0xffffffff,
-    },
+    constants,
   });
-  gpu.dispatch(
-    pass,
-    kernel,
-    [gpu.uniform([rows, { f: lora?.scale ?? 0 }]), x, weight.buffer, y, residual ?? x, lora?.xa ?? x, lora?.b ?? x],
-    groups,
-  );
+  const params = gpu.uniform([
+    rows,
+    { f: lora?.scale ?? 0 },
+    weight.in,
+    weight.out,
+    residual ? 1 : 0,
+    lora?.rank ?? 0,
+    lora?.starts.length ?? 0,
+    lora?.starts[1] ?? NO_START,
+    lora?.starts[2] ?? NO_START,
+  ]);
+  gpu.dispatch(pass, kernel, [params, x, weight.buffer, y, residual ?? x, lora?.xa ?? x, lora?.b ?? x], groups);
 }

@@ -10,7 +10,11 @@ const LARGEST_NORM = 1e30;
 export const NORM_SUMS = 128;
 
 /** norm[0] = ‖gradient‖₂; not finite if any element is not. `sums` has room for NORM_SUMS f32. */
-export function gradNorm(gpu: Gpu, pass: GPUComputePassEncoder, o: { gradient: Binding; sums: Binding; norm: Binding; count: number }): void {
+export function gradNorm(
+  gpu: Gpu,
+  pass: GPUComputePassEncoder,
+  o: { gradient: Binding; sums: Binding; norm: Binding; count: number },
+): void {
   const groups = Math.min(NORM_SUMS, Math.ceil(o.count / 256));
   const squares = gpu.kernel({ name: 'grad_norm squares', source: normSource, entryPoint: 'squares' });
   gpu.dispatch(pass, squares, [gpu.uniform([o.count]), o.gradient, o.sums], [groups]);
@@ -38,8 +42,14 @@ export function adamw(
   const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradNorm, step } = o.settings;
   const kernel = gpu.kernel({ name: 'adamw', source: adamwSource });
   const params = gpu.uniform([
-    o.count, { f: beta1 }, { f: beta2 }, { f: epsilon }, { f: 1 - learningRate * weightDecay },
-    { f: learningRate / (1 - beta1 ** step) }, { f: 1 / Math.sqrt(1 - beta2 ** step) }, { f: Math.min(maxGradNorm, LARGEST_NORM) },
+    o.count,
+    { f: beta1 },
+    { f: beta2 },
+    { f: epsilon },
+    { f: 1 - learningRate * weightDecay },
+    { f: learningRate / (1 - beta1 ** step) },
+    { f: 1 / Math.sqrt(1 - beta2 ** step) },
+    { f: Math.min(maxGradNorm, LARGEST_NORM) },
   ]);
   gpu.dispatch(pass, kernel, [params, o.norm, o.gradient, o.weights, o.m, o.v], [Math.ceil(o.count / 256)]);
 }
