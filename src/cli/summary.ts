@@ -4,7 +4,7 @@
  */
 import { wilson } from '../algorithm/intervals.ts';
 import { tally } from '../training/evaluation.ts';
-import type { EvaluationRecord } from '../training/record.ts';
+import type { EvaluationRecord, StepRecord } from '../training/record.ts';
 import type { Settings } from '../training/settings.ts';
 
 type Cells = EvaluationRecord['cells'];
@@ -50,9 +50,32 @@ function span(before: readonly number[], after: readonly number[]): string {
   return `${whole(average(before))} → ${whole(average(after))} % (${whole(Math.min(...after))}–${whole(Math.max(...after))})`;
 }
 
+/** Steps over which the careful share of a run's own responses is taken. */
+const WINDOW = 5;
+
+/**
+ * The first step at which at least half of the plain responses of the last five steps were careful: when the run found out.
+ * Null if it never did.
+ */
+export function foundAt(records: readonly StepRecord[]): number | null {
+  const careful = records.map((r) =>
+    r.questions.flatMap((q) => q.variants.flatMap((v, j) => (v.phrasing === 'plain' ? q.rewards[j].map((x) => x.careful) : []))),
+  );
+  for (let at = WINDOW; at <= careful.length; at++) {
+    const recent = careful.slice(at - WINDOW, at).flat();
+    if (recent.length > 0 && recent.filter(Boolean).length * 2 >= recent.length) return records[at - 1].step;
+  }
+  return null;
+}
+
+export interface FinishedRun {
+  readonly summary: RunSummary;
+  readonly foundAt: number | null;
+}
+
 /** A Markdown table: one row per preset, mean and range over its runs. Unfinished runs are left out. */
-export function table(runs: readonly RunSummary[]): string {
-  const done = runs.filter((r): r is RunSummary & { after: Cells } => r.after !== null);
+export function table(all: readonly FinishedRun[]): string {
+  const done = all.flatMap(({ summary, foundAt }) => (summary.after ? [{ ...summary, after: summary.after, foundAt }] : []));
   const rows = [...new Set(done.map((r) => r.settings.preset))].map((preset) => {
     const mine = done.filter((r) => r.settings.preset === preset);
     const shares = (cells: (r: (typeof mine)[number]) => Cells, phrasing: 'plain' | 'steps', key: 'right' | 'careful') =>
@@ -66,19 +89,28 @@ export function table(runs: readonly RunSummary[]): string {
         shares((r) => r.after, phrasing, key),
       );
     const { variants, responses } = mine[0].settings;
-    const steps = [...new Set(mine.map((r) => r.steps))].join(', ');
     return [
       `\`${preset}\``,
       `${variants} × ${responses}`,
-      String(mine.length),
-      steps,
+      mine.length,
+      [...new Set(mine.map((r) => r.steps))].join(', '),
       cell('plain', 'right'),
       cell('plain', 'careful'),
       cell('steps', 'right'),
+      mine.map((r) => r.foundAt ?? 'never').join(', '),
       average(mine.map((r) => r.samples)).toFixed(0),
-      average(mine.map((r) => r.seconds / r.steps)).toFixed(1),
     ];
   });
-  const head = ['preset', 'm × n', 'runs', 'steps', 'right, plain', 'careful, plain', 'right, step by step', 'samples', 's per step'];
+  const head = [
+    'preset',
+    'm × n',
+    'runs',
+    'steps',
+    'right, plain',
+    'careful, plain',
+    'right, step by step',
+    'half careful at step',
+    'samples per run',
+  ];
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
