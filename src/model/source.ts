@@ -43,7 +43,8 @@ export function urlSource(base: string, fetcher: typeof fetch = (...args) => fet
       return response && readBody(response, folder + path, onProgress);
     },
     async readRange(path, start, end) {
-      const response = await request(fetcher, folder + path, { headers: { range: `bytes=${start}-${end - 1}` } });
+      // a part in the browser's cache would be completed by it, wrongly on some servers, when the whole file is asked for next
+      const response = await request(fetcher, folder + path, { headers: { range: `bytes=${start}-${end - 1}` }, cache: 'no-store' });
       if (!response) return null;
       const size = Number(/^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? NaN);
       if (response.status !== 206 || !Number.isSafeInteger(size)) {

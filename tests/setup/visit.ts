@@ -27,7 +27,7 @@ export async function visit(
   browser: Browser,
   path = '',
   options: BrowserContextOptions = {},
-  before?: (page: Page) => Promise<void>,
+  before?: (page: Page) => Promise<unknown>,
 ): Promise<Visit> {
   const site = inject('site');
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
