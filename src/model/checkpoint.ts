@@ -127,21 +127,23 @@ async function readParts(
   return tensors;
 }
 
-/** The template from `chat_template.jinja`, `chat_template.json` or `tokenizer_config.json`, whichever there is. */
+/**
+ * The template from `chat_template.json` (Idefics3's own place), `tokenizer_config.json` or `chat_template.jinja`, whichever
+ * there is; in this order, so that pico's page asks for no file that is not there.
+ */
 async function readTemplate(
-  text: (path: string) => Promise<Uint8Array | null>,
+  read: (path: string) => Promise<Uint8Array | null>,
   tokenizerConfig: Readonly<Record<string, unknown>>,
 ): Promise<string> {
-  const jinja = await text('chat_template.jinja');
-  if (jinja) return new TextDecoder().decode(jinja);
-  const json = await text('chat_template.json');
+  const json = await read('chat_template.json');
   const template = json ? parseJson(json, 'chat_template.json')['chat_template'] : tokenizerConfig['chat_template'];
-  if (typeof template !== 'string')
-    throw new ModelError(
-      'file',
-      'This checkpoint has no chat template (chat_template.json): an instruction-tuned model is needed, not a base model.',
-    );
-  return template;
+  if (typeof template === 'string') return template;
+  const jinja = await read('chat_template.jinja');
+  if (jinja) return new TextDecoder().decode(jinja);
+  throw new ModelError(
+    'file',
+    'This checkpoint has no chat template (chat_template.json): an instruction-tuned model is needed, not a base model.',
+  );
 }
 
 export async function loadCheckpoint(source: CheckpointSource, onProgress?: (p: LoadProgress) => void): Promise<Checkpoint> {
