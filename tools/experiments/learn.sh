@@ -10,10 +10,12 @@ STEPS=${STEPS:-60} SEEDS=${SEEDS:-"1 2 3"} PRESETS=${PRESETS:-"share-grpo grpo-m
 mkdir -p "$OUT"
 npx vite build --config vite.cli.config.ts --logLevel warn --outDir "$OUT/cli"
 first=
+summaries=
 for seed in $SEEDS; do
   for preset in $PRESETS; do
     run="$OUT/$preset-$seed"
     first=${first:-$run}
+    summaries="$summaries $run.summary.json"
     before=
     [ "$run" = "$first" ] || before="--before $first.summary.json"
     # shellcheck disable=SC2086
@@ -21,4 +23,5 @@ for seed in $SEEDS; do
       --light --resume --evaluate-every 1000 --test-questions "$TEST" $before 2>&1 | tee -a "$run.log"
   done
 done
-npx deno run -A --no-lock "$OUT/cli/compare.js" "$OUT"/*.summary.json | tee "$OUT/table.md"
+# shellcheck disable=SC2086
+npx deno run -A --no-lock "$OUT/cli/compare.js" $summaries | tee "$OUT/table.md"
