@@ -40,6 +40,7 @@ export class Session {
   #bridge: Bridge | null = null;
   #checkpoint: RunState | null = null;
   #timer = 0;
+  #running: Promise<void> = Promise.resolve();
   readonly #base: string;
 
   constructor(base: string) {
@@ -160,8 +161,13 @@ export class Session {
     return moved;
   }
 
-  async #work(call: () => Promise<Reply<null>>): Promise<void> {
-    if (this.status !== 'ready') return;
+  /** Does one thing if nothing else is going on; `#running` is there to be waited for. */
+  #work(call: () => Promise<Reply<null>>): Promise<void> {
+    if (this.status !== 'ready') return Promise.resolve();
+    return (this.#running = this.#carryOut(call));
+  }
+
+  async #carryOut(call: () => Promise<Reply<null>>): Promise<void> {
     this.status = 'working';
     this.problem = null;
     this.history.follow();
@@ -207,6 +213,7 @@ export class Session {
   async abort(): Promise<void> {
     this.playing = false;
     await this.#bridge?.tell((s) => s.abort());
+    await this.#running;
     this.#dropBegun();
   }
 
