@@ -4,13 +4,14 @@
  *
  *   npm run bench -- [chromium|deno] [steps]     both and 3 steps unless said otherwise
  *
- * Chromium takes the machine's graphics card if it has one; BENCH_ADAPTER=swiftshader takes the processor, as the tests do.
+ * Chromium's WebGPU runs on the processor, as in the tests; BENCH_ADAPTER=gpu takes the machine's graphics card. Deno takes the card if
+ * there is one.
  */
-import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { chromium } from 'playwright-core';
-import { build, createServer } from 'vite';
+import { createServer } from 'vite';
 import { BROWSER_ARGS, findBrowser } from '../../tools/browser.mjs';
+import { runInDeno } from '../../tools/deno.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const words = process.argv.slice(2);
@@ -24,11 +25,8 @@ async function inChromium() {
   const server = await createServer({ root, logLevel: 'error', server: { port: 0, host: '127.0.0.1' } });
   await server.listen();
   const executablePath = await findBrowser();
-  const swiftshader = process.env['BENCH_ADAPTER'] === 'swiftshader' || process.platform === 'linux';
-  const args = [
-    ...BROWSER_ARGS.filter((a) => swiftshader || !a.startsWith('--use-webgpu-adapter')),
-    ...(swiftshader ? [] : ['--enable-gpu']),
-  ];
+  const card = process.env['BENCH_ADAPTER'] === 'gpu';
+  const args = card ? [...BROWSER_ARGS.filter((a) => !a.startsWith('--use-webgpu-adapter')), '--enable-gpu'] : BROWSER_ARGS;
   const browser = await chromium.launch({ executablePath, args });
   try {
     const page = await browser.newPage();
@@ -45,14 +43,8 @@ async function inChromium() {
 }
 
 async function inDeno() {
-  await build({ root, configFile: resolve(root, 'vite.cli.config.ts'), logLevel: 'warn' });
-  const deno = resolve(root, 'node_modules/deno/bin.cjs');
   print('\nDeno');
-  const { status } = spawnSync(process.execPath, [deno, 'run', '-A', '--no-lock', 'dist-cli/bench.js', String(steps)], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  if (status !== 0) process.exitCode = 1;
+  if ((await runInDeno('bench', [String(steps)])) !== 0) process.exitCode = 1;
 }
 
 if (where.length === 0 || where.includes('chromium')) await inChromium();

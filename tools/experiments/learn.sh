@@ -8,7 +8,8 @@ set -eu
 cd "$(dirname "$0")/../.."
 STEPS=${STEPS:-60} SEEDS=${SEEDS:-"1 2 3"} PRESETS=${PRESETS:-"share-grpo grpo-mn grpo"} TEST=${TEST:-200} OUT=${OUT:-runs}
 mkdir -p "$OUT"
-npx vite build --config vite.cli.config.ts --logLevel warn --outDir "$OUT/cli"
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$OUT}" # Vulkan’s loader complains without one
+npx vite build --config vite.cli.config.ts --logLevel error --outDir "$OUT/cli"
 first=
 summaries=
 for seed in $SEEDS; do
