@@ -44,8 +44,8 @@ export default defineConfig(async ({ mode }) => ({
           include: GPU_TESTS,
           // SwiftShader computes on the processor: one page at a time, and time enough on a slow one
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
           browser: {
             enabled: true,
             headless: true,
