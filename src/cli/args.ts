@@ -2,7 +2,8 @@
  * @file The command line's words: `--name value`, `--name=value`, bare `--flag`. Every setting of the table is an option,
  * written as its key or in kebab case (`--learning-rate`, `--learningRate`).
  */
-import { checkSettings, PRESETS, SETTINGS, type Settings } from '../training/settings.ts';
+import { PRESETS } from '../training/presets.ts';
+import { checkSettings, SETTINGS, type Settings } from '../training/settings.ts';
 
 /** Something on the command line that cannot be understood; the message says what would be. */
 export class UsageError extends Error {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { fromJson, readJsonl, RecordError, toJson } from './jsonl.ts';
 import type { StepRecord } from './record.ts';
 import { runFromJson, runToJson } from './run.ts';
-import { DEFAULTS, SettingsError } from './settings.ts';
+import { DEFAULTS } from './presets.ts';
+import { SettingsError } from './settings.ts';
 
 const record = (): StepRecord => ({
   schema: 1,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkSettings, DEFAULTS, PRESETS, SETTINGS, SettingsError, settingsProblems, type Settings } from './settings.ts';
+import { DEFAULTS, PRESETS } from './presets.ts';
+import { checkSettings, SETTINGS, SettingsError, settingsProblems, type Settings } from './settings.ts';
 
 describe('settings', () => {
   it('has a row in the table for each but the name of the preset', () => {

@@ -1,6 +1,6 @@
 /**
  * @file Every setting of a run: one table with its unit, range and meaning. The page's controls, the CLI's flags, the URL and
- * the checks are all made from it. Presets are rows of values (the published code's, with our learning rate).
+ * the checks are all made from it. The values to start from are in presets.ts.
  */
 
 export type CrossVariant = 'published' | 'sequence_truncate' | 'none';
@@ -326,46 +326,6 @@ export const SETTINGS: readonly Setting[] = [
     help: 'Decides the questions, the variants, the adapter’s first weights and every sampled token.',
   },
 ];
-
-const shareGrpo: Settings = {
-  preset: 'share-grpo',
-  questionsPerStep: 4,
-  variants: 2,
-  responses: 6,
-  temperature: 1,
-  topP: 0.99,
-  maxTokens: 48,
-  learningRate: 1e-3,
-  rank: 8,
-  alpha: 16,
-  clipLow: 0.2,
-  clipHigh: 0.3,
-  dualClip: 3,
-  sigma: 'replicated',
-  crossVariant: 'published',
-  truncateAt: 3,
-  accuracyWeight: 0.9,
-  formatWeight: 0.1,
-  transformProbability: 0.3,
-  maxGradNorm: 1,
-  weightDecay: 0.01,
-  tasks: ['count', 'compare', 'position', 'digits'],
-  evaluateEvery: 10,
-  evaluateQuestions: 40,
-  seed: 1,
-};
-
-/**
- * `share-grpo`: the published code's values with our learning rate, batch and model. The baselines ask each question as it
- * stands, untouched: `grpo` with the same n, `grpo-mn` with as many samples in all.
- */
-export const PRESETS: Readonly<Record<'grpo' | 'grpo-mn' | 'share-grpo', Settings>> = {
-  grpo: { ...shareGrpo, preset: 'grpo', variants: 1, responses: 6, transformProbability: 0 },
-  'grpo-mn': { ...shareGrpo, preset: 'grpo-mn', variants: 1, responses: 12, transformProbability: 0 },
-  'share-grpo': shareGrpo,
-};
-
-export const DEFAULTS: Settings = shareGrpo;
 
 /** Settings that cannot be run; `problems` has one sentence for each. */
 export class SettingsError extends Error {

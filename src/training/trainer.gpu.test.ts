@@ -8,7 +8,8 @@ import { loadDigits, type DigitSet } from '../tasks/index.ts';
 import { ask } from './ask.ts';
 import { fromJson, toJson } from './jsonl.ts';
 import type { StepRecord } from './record.ts';
-import { DEFAULTS, SettingsError, type Settings } from './settings.ts';
+import { DEFAULTS } from './presets.ts';
+import { SettingsError, type Settings } from './settings.ts';
 import { Trainer } from './trainer.ts';
 
 const settings: Settings = {

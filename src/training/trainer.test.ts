@@ -7,7 +7,8 @@ import { drawQuestions, drawVariants } from './expand.ts';
 import { toJson } from './jsonl.ts';
 import { PHASES, type StepRecord } from './record.ts';
 import type { TrainablePolicy } from './rollout.ts';
-import { PRESETS, SettingsError, type Settings } from './settings.ts';
+import { PRESETS } from './presets.ts';
+import { SettingsError, type Settings } from './settings.ts';
 import { Trainer } from './trainer.ts';
 
 const END = 0;

@@ -10,7 +10,8 @@ import type { RunState } from '../training/trainer.ts';
 
 export { readJsonl, toJson } from '../training/jsonl.ts';
 export { PHASES } from '../training/record.ts';
-export { DEFAULTS, PRESETS, SETTINGS, settingsProblems } from '../training/settings.ts';
+export { DEFAULTS, PRESETS } from '../training/presets.ts';
+export { SETTINGS, settingsProblems } from '../training/settings.ts';
 export type { AdapterFiles, LoadProgress, ModelInfo } from '../model/types.ts';
 export type { Progress } from '../training/rollout.ts';
 export type { RunState } from '../training/trainer.ts';

@@ -6,7 +6,7 @@ import type { Gpu, GpuCounters } from '../../src/engine/gpu.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { DigitSet } from '../../src/tasks/index.ts';
 import { PHASES, type StepRecord } from '../../src/training/record.ts';
-import { DEFAULTS } from '../../src/training/settings.ts';
+import { DEFAULTS } from '../../src/training/presets.ts';
 import { Trainer } from '../../src/training/trainer.ts';
 
 export interface BenchOptions {

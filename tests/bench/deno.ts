@@ -1,7 +1,7 @@
 /** @file The benchmark in Deno: the command line's way of loading. */
 import process from 'node:process';
 import { DEFAULT_MODEL, open } from '../../src/cli/open.ts';
-import { DEFAULTS } from '../../src/training/settings.ts';
+import { DEFAULTS } from '../../src/training/presets.ts';
 import { bench } from './bench.ts';
 
 const { gpu, policy, digits } = await open(DEFAULT_MODEL, DEFAULTS);

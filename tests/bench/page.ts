@@ -4,7 +4,7 @@ import { Policy } from '../../src/model/policy.ts';
 import { urlSource } from '../../src/model/source.ts';
 import { webgpuVision } from '../../src/model/vision-webgpu.ts';
 import { loadDigits } from '../../src/tasks/index.ts';
-import { DEFAULTS } from '../../src/training/settings.ts';
+import { DEFAULTS } from '../../src/training/presets.ts';
 import { bench } from './bench.ts';
 
 declare global {

@@ -22,7 +22,7 @@ const where = words.filter((w) => !/^\d+$/.test(w));
 const print = (line) => process.stdout.write(`${line}\n`);
 
 async function inChromium() {
-  const server = await createServer({ root, logLevel: 'error', server: { port: 0, host: '127.0.0.1' } });
+  const server = await createServer({ root, logLevel: 'error', server: { port: 0, host: '127.0.0.1', hmr: false, watch: null } });
   await server.listen();
   const executablePath = await findBrowser();
   const card = process.env['BENCH_ADAPTER'] === 'gpu';
