@@ -11,7 +11,7 @@
  *
  *   node tools/browser.mjs     prints the path of the browser that the tests use
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -83,7 +83,8 @@ function candidates() {
 async function whyNot(path) {
   try {
     const browser = await chromium.launch({ executablePath: path, args: BROWSER_ARGS, timeout: 60_000 });
-    await (await browser.newPage()).evaluate('1');
+    // a text field too: it crashes a browser that finds no font
+    await (await browser.newPage()).setContent('<input value="a">');
     await browser.close();
     return '';
   } catch (error) {
@@ -92,6 +93,20 @@ async function whyNot(path) {
       .map((line) => line.trim());
     return (lines.find((line) => /error while loading|cannot open shared|not found|denied/i.test(line)) ?? lines[0] ?? '').slice(0, 300);
   }
+}
+
+/**
+ * Without a single font Chromium crashes at the first text field. The package's own configuration looks for its fonts where they
+ * lie in Amazon's cloud; this one looks here, and where a system keeps its own.
+ * @param {string} folder where the package was unpacked
+ * @returns {string} a file for FONTCONFIG_FILE
+ */
+function fontsOf(folder) {
+  const file = join(folder, 'fonts.conf');
+  const folders = [join(folder, 'fonts'), '/usr/share/fonts', '/usr/local/share/fonts'].map((dir) => `<dir>${dir}</dir>`).join('');
+  const cache = `<cachedir>${join(folder, 'fonts-cache')}</cachedir>`;
+  writeFileSync(file, `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>${folders}${cache}</fontconfig>\n`);
+  return file;
 }
 
 /** @returns {Promise<{path: string, why: string}>} the browser in @sparticuz/chromium, unpacked, and why it does not start */
@@ -106,7 +121,7 @@ async function packaged() {
       return packed.executablePath();
     });
   let path = await unpack();
-  process.env['FONTCONFIG_PATH'] ??= join(folder, 'fonts');
+  process.env['FONTCONFIG_FILE'] ??= fontsOf(folder);
   let why = await whyNot(path);
   if (why && aptInstall(LIBRARIES)) why = await whyNot(path);
   if (why) {
@@ -117,6 +132,7 @@ async function packaged() {
   if (why) {
     rmSync(folder, { recursive: true, force: true });
     path = await unpack();
+    fontsOf(folder);
     why = await whyNot(path);
   }
   return { path, why };
