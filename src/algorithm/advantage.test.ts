@@ -18,7 +18,7 @@ describe('advantages against worked numbers', () => {
     for (const [sigma, key] of CONVENTIONS) {
       it(`${name}, σ ${sigma}`, () => {
         const want = worked[key];
-        const got = advantages(worked.R, sigma);
+        const got = advantages(worked.R, { sigma, scale: 'group', batchStd: 0 });
         close([got.mean], [want.mu]);
         close([got.std], [want.sigma_g]);
         close(got.global.flat(), want.global.flat());
@@ -59,7 +59,7 @@ describe('advantages', () => {
         [1, 0.1, 0, 0.9],
         [0.1, 0.1, 1, 1],
       ],
-      'sample',
+      { sigma: 'sample', scale: 'group', batchStd: 0 },
     );
     for (const group of got.local) expect(Math.abs(group.reduce((a, b) => a + b))).toBeLessThan(1e-12);
     expect(Math.abs(got.global.flat().reduce((a, b) => a + b))).toBeLessThan(1e-12);
@@ -71,7 +71,7 @@ describe('advantages', () => {
   });
 
   it('are 0 for a single response', () => {
-    expect(advantages([[1]], 'sample')).toEqual({ local: [[0]], global: [[0]], mean: 1, std: 0 });
+    expect(advantages([[1]], { sigma: 'sample', scale: 'group', batchStd: 0 })).toEqual({ local: [[0]], global: [[0]], mean: 1, std: 0 });
   });
 });
 

@@ -2,7 +2,7 @@
  * @file A step's summary numbers. TRL's GRPOTrainer names where TRL has the metric, ours under `share/`. Counts are plain
  * numbers, lengths are tokens, log-probs and entropies nats per token, shares are 0…1.
  */
-import { effectiveSampleSize, k3, sum } from './transfer.ts';
+import { effectiveSampleSize, k3, sum, weightOf } from './transfer.ts';
 
 export interface MetricResponse {
   readonly accuracy: number;
@@ -20,15 +20,19 @@ export interface MetricRow {
   readonly j: number;
   readonly k: number;
   readonly advantage: number;
-  readonly weight: number;
+  /** Detached factor per token. */
+  readonly weights: ArrayLike<number>;
   readonly gap: ArrayLike<number>;
 }
 
 export interface MetricQuestion {
   /** [m][n] */
   readonly responses: readonly (readonly MetricResponse[])[];
-  /** The pooled group of m·n: alive, all-fail or all-pass. */
+  /** The pooled group of m·n: alive, all-fail or all-pass; and the group of each variant. */
   readonly pooled: string;
+  readonly local: readonly string[];
+  /** What the audit says of each variant: kept, changed or unknown. */
+  readonly audits: readonly string[];
   /** Rows that count; empty before the share phase. */
   readonly rows: readonly MetricRow[];
 }
@@ -50,7 +54,8 @@ const share = <T>(items: readonly T[], holds: (item: T) => boolean): number =>
 
 /** What is known once the responses are rewarded. */
 export function rewardMetrics(questions: readonly MetricQuestion[]): Record<string, number> {
-  const groups = questions.flatMap((q) => q.responses);
+  const groups = questions.flatMap((q) => q.responses).filter((group) => group.length > 0);
+  const states = questions.flatMap((q) => q.local);
   const all = groups.flat();
   const lengths = all.map((r) => r.length);
   const ended = all.filter((r) => r.stopped).map((r) => r.length);
@@ -74,24 +79,40 @@ export function rewardMetrics(questions: readonly MetricQuestion[]): Record<stri
     'share/careful': share(all, (r) => r.careful),
     'share/dead_all_fail': share(questions, (q) => q.pooled === 'all-fail'),
     'share/dead_all_pass': share(questions, (q) => q.pooled === 'all-pass'),
+    'share/dead_local_all_fail': share(states, (s) => s === 'all-fail'),
+    'share/dead_local_all_pass': share(states, (s) => s === 'all-pass'),
   };
 }
 
-/** What is known once every response is scored under every variant; the gap is taken over rows with j ≠ k. */
-export function shareMetrics(questions: readonly MetricQuestion[]): Record<string, number> {
+/** How many variants still have their question's answer, as far as anybody can say; and of those, which share. */
+export function auditMetrics(questions: readonly Pick<MetricQuestion, 'audits'>[]): Record<string, number> {
+  const audits = questions.flatMap((q) => q.audits);
+  const known = audits.filter((a) => a !== 'unknown');
+  const unknown = { 'share/audit_unknown': share(audits, (a) => a === 'unknown') };
+  return known.length === 0 ? unknown : { ...unknown, 'share/consistency_rate': share(known, (a) => a === 'kept') };
+}
+
+/**
+ * What is known once every response is scored under every variant; the gap is taken over rows with j ≠ k. `cap` is C, above
+ * which the truncating and masking corrections cut the weight e^ΣΔ.
+ */
+export function shareMetrics(questions: readonly MetricQuestion[], cap: number): Record<string, number> {
   const rows = questions.flatMap((q) => q.rows);
   const across = rows.filter((row) => row.j !== row.k);
   const gaps = across.flatMap((row) => Array.from(row.gap));
   const metrics: Record<string, number> = { 'share/valid_advantage_ratio': share(rows, (row) => Math.abs(row.advantage) > VALID) };
-  if (across.length === 0) return metrics;
+  if (gaps.length === 0) return metrics;
+  const importance = across.map((row) => weightOf(sum(row.gap)));
   return {
     ...metrics,
     'share/transfer_gap_abs_mean': mean(gaps.map(Math.abs)),
+    'share/transfer_gap_mean': mean(gaps),
     'share/transfer_gap_kl': -mean(gaps),
     'share/transfer_gap_k3': mean(gaps.map((d) => k3(0, d))),
     // of the importance weights e^ΣΔ, whether or not they are used
-    'share/effective_sample_size': effectiveSampleSize(across.map((row) => Math.exp(sum(row.gap)))),
-    'share/cross_weight_mean': mean(across.map((row) => row.weight)),
+    'share/effective_sample_size': effectiveSampleSize(importance),
+    'share/weight_above_cap': share(importance, (w) => w > cap),
+    'share/cross_weight_mean': mean(across.flatMap((row) => Array.from(row.weights))),
   };
 }
 

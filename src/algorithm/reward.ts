@@ -7,7 +7,8 @@
  * however right the bare text may be.
  */
 
-export type AnswerKind = 'number' | 'yesno' | 'colour' | 'text';
+/** `pattern`: T or F for each pair of pictures (MiCo). */
+export type AnswerKind = 'number' | 'yesno' | 'colour' | 'text' | 'pattern';
 
 /** How a response is read: whether it has the format, and which part of it is the answer. */
 export interface Reader {
@@ -55,6 +56,7 @@ export function normaliseAnswer(answer: string, kind: AnswerKind): string {
     if (word >= 0) return String(word);
     if (/^[+-]?\d+(\.\d+)?$/.test(plain)) return String(Number(plain));
   }
+  if (kind === 'pattern') return plain.split(/[\s,]+/).join(' ');
   if (kind === 'colour') return SAME_COLOUR[plain] ?? plain;
   return plain;
 }
