@@ -75,6 +75,7 @@ export const compare: TaskFamily<CompareParams> = {
     const [a, b] = bothCounts(scene, p);
     return a > b ? 'yes' : 'no';
   },
+  all: () => PAIRS,
   slots: (p) => ({ a: plural(p.first), b: plural(p.second) }),
   keeps: () => TRANSFORMS,
 };

@@ -52,6 +52,7 @@ export const count: TaskFamily<CountParams> = {
     if (scene.type !== 'shapes') return null;
     return String(scene.shapes.filter((s) => matches(s, p)).length);
   },
+  all: () => [...COLOURS, null].flatMap((colour) => [...KINDS, null].map((kind) => ({ colour, kind }))),
   slots: (p) => ({ what: plural(p) }),
   keeps: () => TRANSFORMS,
 };

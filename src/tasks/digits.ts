@@ -31,6 +31,7 @@ export const digits: TaskFamily<DigitsParams> = {
     if (scene.type !== 'digits') return null;
     return String(scene.digits.reduce((sum, d) => sum + d.value, 0));
   },
+  all: () => [{}],
   slots: () => ({}),
   keeps: () => ['identity', 'noise_10', 'noise_25', 'noise_50'],
 };

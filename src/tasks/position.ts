@@ -98,6 +98,7 @@ export const position: TaskFamily<PositionParams> = {
     const anchor = anchorOf(scene, p);
     return anchor ? (neighbour(scene, anchor, p.direction)?.colour ?? null) : null;
   },
+  all: () => COLOURS.flatMap((colour) => KINDS.flatMap((kind) => DIRECTIONS.map((direction) => ({ colour, kind, direction })))),
   slots: (p) => ({ side: p.direction, anchor: `${p.colour} ${p.kind}` }),
   keeps(p) {
     const sideways = p.direction === 'left of' || p.direction === 'right of';
