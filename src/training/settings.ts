@@ -1,11 +1,19 @@
 /**
- * @file Every setting of a run: one table with its unit, range and meaning. The page's controls, the CLI's flags, the URL and
- * the checks are all made from it. The values to start from are in presets.ts.
+ * @file Every setting of a run, and which of them can be run together. One table (settings-table.ts) holds unit, range and
+ * meaning; the page's controls, the CLI's flags, the URL and the checks are all made from it. The values to start from are in
+ * presets.ts.
  */
+import type { ScaleRewards, Sigma } from '../algorithm/advantage.ts';
+import type { Aggregation, RatioLevel } from '../algorithm/objective.ts';
+import type { Mico } from '../algorithm/rows.ts';
+import type { CrossVariant as AnyCrossVariant } from '../algorithm/transfer.ts';
+import { TASKS, type Family } from '../tasks/index.ts';
+import { SETTINGS } from './settings-table.ts';
 
-export type CrossVariant = 'published' | 'sequence_truncate' | 'none';
-export type Sigma = 'population' | 'sample' | 'replicated';
-export type Family = 'count' | 'compare' | 'position' | 'digits';
+export { SETTINGS } from './settings-table.ts';
+export type { Family } from '../tasks/index.ts';
+export type CrossVariant = Exclude<AnyCrossVariant, 'sequence'>;
+export type AuditFilter = 'off' | 'drop_changed' | 'only_kept';
 
 export interface Settings {
   readonly preset: string;
@@ -20,23 +28,57 @@ export interface Settings {
   readonly alpha: number;
   readonly clipLow: number; // ε_lo
   readonly clipHigh: number; // ε_hi
-  readonly dualClip: number;
+  readonly dualClip: number; // c; 0 for none
+  readonly ratioLevel: RatioLevel;
+  readonly lossAggregation: Aggregation;
+  readonly klBeta: number; // β
+  readonly maskTruncated: 'off' | 'on';
   /** σ of the global group; see advantage.ts. */
   readonly sigma: Sigma;
+  readonly scaleRewards: ScaleRewards;
+  readonly localWeight: number; // w_l
+  readonly globalWeight: number; // w_g
   readonly crossVariant: CrossVariant;
-  readonly truncateAt: number; // C of sequence_truncate
+  readonly truncateAt: number; // C
   readonly accuracyWeight: number;
   readonly formatWeight: number;
   readonly transformProbability: number;
+  readonly poisonShare: number;
+  readonly auditFilter: AuditFilter;
+  /** Rounds of drawing anew. */
+  readonly dynamicSampling: number;
   readonly maxGradNorm: number;
   readonly weightDecay: number;
+  /** TRL's num_iterations. */
+  readonly iterations: number;
+  readonly minibatches: number;
+  readonly cosineEvery: number;
   readonly tasks: readonly Family[];
+  /** See algorithm/rows.ts; `off` trains on the tasks by Share-GRPO. */
+  readonly mico: Mico;
+  /** Smallest side of a weak view; the largest is the whole picture. */
+  readonly weakCrop: number;
+  readonly strongCrop: number;
+  readonly strongCropMost: number;
   readonly evaluateEvery: number;
   readonly evaluateQuestions: number;
+  readonly evaluateSamples: number;
   readonly seed: number;
 }
 
+/** Settings that belong together, in the order of the table. */
+export const GROUPS = {
+  step: 'A step',
+  variants: 'Variants',
+  advantage: 'Rewards and advantages',
+  objective: 'Objective',
+  update: 'Update',
+  mico: 'MiCo',
+  run: 'The run',
+} as const;
+
 interface Described {
+  readonly group: keyof typeof GROUPS;
   readonly label: string;
   /** The symbol that formulas use, if there is one. */
   readonly symbol?: string;
@@ -47,7 +89,7 @@ interface Described {
 }
 
 export interface NumberSetting extends Described {
-  readonly key: Exclude<keyof Settings, 'preset' | 'tasks' | 'crossVariant' | 'sigma'>;
+  readonly key: { [K in keyof Settings]: Settings[K] extends number ? K : never }[keyof Settings];
   readonly kind: 'number';
   readonly min: number;
   readonly max: number;
@@ -61,7 +103,7 @@ export interface NumberSetting extends Described {
 }
 
 export interface ChoiceSetting extends Described {
-  readonly key: 'crossVariant' | 'sigma';
+  readonly key: Exclude<{ [K in keyof Settings]: Settings[K] extends string ? K : never }[keyof Settings], 'preset'>;
   readonly kind: 'choice';
   readonly choices: readonly { readonly value: string; readonly label: string }[];
 }
@@ -73,259 +115,6 @@ export interface ListSetting extends Described {
 }
 
 export type Setting = NumberSetting | ChoiceSetting | ListSetting;
-
-const whole = { kind: 'number', integer: true, step: 1 } as const;
-const real = { kind: 'number', integer: false } as const;
-
-/** In the order in which a page or a `--help` shows them. */
-export const SETTINGS: readonly Setting[] = [
-  {
-    key: 'questionsPerStep',
-    ...whole,
-    label: 'Questions per step',
-    symbol: 'B',
-    unit: 'questions',
-    min: 1,
-    max: 16,
-    help: 'How many questions a step draws; each contributes equally many rows to the update.',
-  },
-  {
-    key: 'variants',
-    ...whole,
-    label: 'Variants per question',
-    symbol: 'm',
-    unit: 'variants',
-    min: 1,
-    max: 6,
-    help: 'In how many ways each question is asked. With 1 the question is asked as it stands and the method is GRPO.',
-  },
-  {
-    key: 'responses',
-    ...whole,
-    label: 'Responses per variant',
-    symbol: 'n',
-    unit: 'responses',
-    min: 2,
-    max: 32,
-    help: 'How many responses are sampled for each variant; advantages compare them, so at least 2.',
-  },
-  {
-    key: 'temperature',
-    ...real,
-    label: 'Temperature',
-    unit: '',
-    min: 0.1,
-    max: 2,
-    step: 0.05,
-    help: 'Logits are divided by it before sampling: below 1 is bolder, above 1 more varied.',
-  },
-  {
-    key: 'topP',
-    ...real,
-    label: 'Top-p',
-    unit: '',
-    min: 0.05,
-    max: 1,
-    step: 0.01,
-    help: 'Only the likeliest tokens that together have this probability can be drawn.',
-  },
-  {
-    key: 'maxTokens',
-    ...whole,
-    label: 'Longest response',
-    unit: 'tokens',
-    min: 2,
-    max: 256,
-    help: 'A response is cut off after this many tokens.',
-  },
-  {
-    key: 'learningRate',
-    ...real,
-    label: 'Learning rate',
-    unit: '',
-    min: 0,
-    max: 0.1,
-    open: true,
-    step: 1e-5,
-    scale: 'log',
-    help: 'How far AdamW moves each adapter weight per step.',
-  },
-  {
-    key: 'rank',
-    ...whole,
-    label: 'LoRA rank',
-    symbol: 'r',
-    unit: '',
-    min: 1,
-    max: 64,
-    help: 'Width of the low-rank change to each weight matrix; a new rank starts a new adapter.',
-  },
-  {
-    key: 'alpha',
-    ...real,
-    label: 'LoRA alpha',
-    symbol: 'α',
-    unit: '',
-    min: 0,
-    max: 256,
-    open: true,
-    step: 1,
-    help: 'The change is scaled by alpha / rank; a new alpha starts a new adapter.',
-  },
-  {
-    key: 'clipLow',
-    ...real,
-    label: 'Clip below',
-    symbol: 'ε_lo',
-    unit: '',
-    min: 0,
-    max: 0.99,
-    step: 0.01,
-    help: 'A response that did badly is no longer pushed down once its ratio is under 1 − ε_lo.',
-  },
-  {
-    key: 'clipHigh',
-    ...real,
-    label: 'Clip above',
-    symbol: 'ε_hi',
-    unit: '',
-    min: 0,
-    max: 10,
-    step: 0.01,
-    help: 'A response that did well is no longer pushed up once its ratio is over 1 + ε_hi.',
-  },
-  {
-    key: 'dualClip',
-    ...real,
-    label: 'Dual clip',
-    symbol: 'c',
-    unit: '',
-    min: 1,
-    max: 100,
-    open: true,
-    step: 0.1,
-    help: 'The loss of a bad token is at most c·|A|, however much its ratio has grown.',
-  },
-  {
-    key: 'sigma',
-    kind: 'choice',
-    label: 'Global σ',
-    unit: '',
-    help: 'Which standard deviation the pooled group is divided by.',
-    choices: [
-      { value: 'replicated', label: 'replicated (published code)' },
-      { value: 'sample', label: 'sample (divide by mn − 1)' },
-      { value: 'population', label: 'population (divide by mn)' },
-    ],
-  },
-  {
-    key: 'crossVariant',
-    kind: 'choice',
-    label: 'Rows across variants',
-    unit: '',
-    help: 'What a row counts whose response was sampled under another variant than it is scored under.',
-    choices: [
-      { value: 'published', label: 'published: fully' },
-      { value: 'sequence_truncate', label: 'sequence_truncate: by min(e^ΣΔ, C)' },
-      { value: 'none', label: 'none: left out' },
-    ],
-  },
-  {
-    key: 'truncateAt',
-    ...real,
-    label: 'Weight limit',
-    symbol: 'C',
-    unit: '',
-    min: 0,
-    max: 100,
-    open: true,
-    step: 0.5,
-    help: 'The largest importance weight that sequence_truncate lets through.',
-  },
-  { key: 'accuracyWeight', ...real, label: 'Accuracy weight', unit: '', min: 0, max: 1, step: 0.05, help: 'What a right answer earns.' },
-  {
-    key: 'formatWeight',
-    ...real,
-    label: 'Format weight',
-    unit: '',
-    min: 0,
-    max: 1,
-    step: 0.05,
-    help: 'What a response in the form <think>…</think><answer>…</answer> earns.',
-  },
-  {
-    key: 'transformProbability',
-    ...real,
-    label: 'Image transforms',
-    symbol: 'p',
-    unit: '',
-    min: 0,
-    max: 1,
-    step: 0.05,
-    help: 'Each variant is turned, mirrored or made noisy with this probability, if the answer allows; a hint tells the model so.',
-  },
-  {
-    key: 'maxGradNorm',
-    ...real,
-    label: 'Gradient limit',
-    unit: '',
-    min: 0,
-    max: 1000,
-    open: true,
-    step: 0.1,
-    help: 'A longer gradient is scaled down to this length.',
-  },
-  {
-    key: 'weightDecay',
-    ...real,
-    label: 'Weight decay',
-    unit: '',
-    min: 0,
-    max: 1,
-    step: 0.01,
-    help: 'AdamW pulls each adapter weight to 0 by this share of the learning rate.',
-  },
-  {
-    key: 'tasks',
-    kind: 'list',
-    label: 'Tasks',
-    unit: '',
-    help: 'Which families the questions come from, in turn.',
-    choices: [
-      { value: 'count', label: 'count' },
-      { value: 'compare', label: 'compare' },
-      { value: 'position', label: 'position' },
-      { value: 'digits', label: 'digits' },
-    ],
-  },
-  {
-    key: 'evaluateEvery',
-    ...whole,
-    label: 'Evaluate every',
-    unit: 'steps',
-    min: 1,
-    max: 1000,
-    help: 'After so many steps the model answers held-out questions.',
-  },
-  {
-    key: 'evaluateQuestions',
-    ...whole,
-    label: 'Held-out questions',
-    unit: 'questions',
-    min: 1,
-    max: 1000,
-    help: 'How many, for each of the two phrasings; the tasks take turns.',
-  },
-  {
-    key: 'seed',
-    ...whole,
-    label: 'Seed',
-    unit: '',
-    min: 0,
-    max: 2 ** 31 - 1,
-    help: 'Decides the questions, the variants, the adapter’s first weights and every sampled token.',
-  },
-];
 
 /** Settings that cannot be run; `problems` has one sentence for each. */
 export class SettingsError extends Error {
@@ -357,14 +146,56 @@ function problemOf(setting: Setting, value: unknown): string | null {
   return strange.length > 0 ? `${name} has “${strange.map(String).join('”, “')}”; choose among ${known.join(', ')}.` : null;
 }
 
+/** Wordings that the task with the fewest has: so many variants can differ in text. */
+const wordingsOf = (families: readonly Family[]): { readonly family: Family; readonly count: number } =>
+  families.map((family) => ({ family, count: TASKS[family].templates.length })).reduce((a, b) => (b.count < a.count ? b : a));
+
+/** What is wrong with values that are each in range. */
+function combinationProblems(s: Settings): string[] {
+  const problems: string[] = [];
+  const must = (holds: boolean, sentence: string): void => void (holds || problems.push(sentence));
+  must(s.accuracyWeight + s.formatWeight > 0, 'Accuracy and format weight are both 0; then no response earns anything. Raise one of them.');
+  must(s.dualClip === 0 || s.dualClip > 1, `Dual clip (c) is ${s.dualClip}; it must be above 1, or 0 for none.`);
+  if (s.mico === 'off') {
+    const fewest = wordingsOf(s.tasks);
+    must(
+      s.variants <= fewest.count,
+      `Variants per question (m) is ${s.variants}, but the task ${fewest.family} has ${fewest.count} wordings. Lower m.`,
+    );
+    if (s.variants === 1)
+      must(s.responses > 1, 'Responses per variant (n) is 1 and so is m; an advantage compares responses. Raise n to at least 2.');
+    else {
+      must(
+        s.responses > 1 || s.localWeight === 0,
+        'Responses per variant (n) is 1, so there is nothing to compare within a variant. Raise n, or set the weight of the local advantage (w_l) to 0.',
+      );
+      must(
+        s.localWeight > 0 || s.globalWeight > 0,
+        'The weights of the local (w_l) and the global advantage (w_g) are both 0; then every advantage is 0. Raise one of them.',
+      );
+    }
+  } else {
+    must(s.variants === 2, `Variants per question (m) is ${s.variants}; with MiCo it must be 2: the weak and the strong views.`);
+    must(s.responses > 1, 'Responses per variant (n) is 1; MiCo compares the responses to one triplet. Raise n to at least 2.');
+    must(
+      s.strongCrop <= s.strongCropMost,
+      `Strong views keep at least ${s.strongCrop} and at most ${s.strongCropMost} of the side; the first must not be above the second.`,
+    );
+    must(s.poisonShare === 0, 'Poisoned variants are for the tasks of Share-GRPO; set them to 0 with MiCo.');
+  }
+  must(
+    s.minibatches <= s.questionsPerStep,
+    `Parts of the batch is ${s.minibatches}, but a step has ${s.questionsPerStep} questions (B). Lower it, or raise B.`,
+  );
+  const rows = s.questionsPerStep * s.variants ** 2 * s.responses;
+  must(rows <= MAX_ROWS, `B·m²·n is ${rows} rows; at most ${MAX_ROWS} fit. Lower B, m or n.`);
+  return problems;
+}
+
 /** The sentences that say what is wrong with settings; empty if they can be run. */
 export function settingsProblems(settings: Settings): string[] {
   const problems = SETTINGS.map((s) => problemOf(s, settings[s.key])).filter((p) => p !== null);
-  if (problems.length > 0) return problems;
-  if (settings.accuracyWeight + settings.formatWeight === 0)
-    return ['Accuracy and format weight are both 0; then no response earns anything. Raise one of them.'];
-  const rows = settings.questionsPerStep * settings.variants ** 2 * settings.responses;
-  return rows > MAX_ROWS ? [`B·m²·n is ${rows} rows; at most ${MAX_ROWS} fit. Lower B, m or n.`] : [];
+  return problems.length > 0 ? problems : combinationProblems(settings);
 }
 
 /** Rows of one update that the scoring buffers are sized for. */
