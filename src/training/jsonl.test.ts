@@ -6,10 +6,11 @@ import { DEFAULTS } from './presets.ts';
 import { SettingsError } from './settings.ts';
 
 const record = (): StepRecord => ({
-  schema: 1,
+  schema: 2,
   step: 3,
   phase: 'share',
   settings: DEFAULTS,
+  redrawn: [],
   update: null,
   evaluation: null,
   metrics: { reward: 0.25 },
@@ -28,7 +29,9 @@ const record = (): StepRecord => ({
           hint: '',
           madeBy: 'original',
           audit: 'kept',
-          picture: { width: 2, height: 1, data: Uint8Array.of(0, 1, 2, 253, 254, 255) },
+          poisoned: false,
+          pictures: [{ width: 2, height: 1, data: Uint8Array.of(0, 1, 2, 253, 254, 255) }],
+          crops: [],
           tokens: Int32Array.of(5, 6),
         },
       ],
@@ -55,6 +58,7 @@ const record = (): StepRecord => ({
               transferGap: Float32Array.of(0),
               weights: Float32Array.of(1),
               advantage: 1 / 3,
+              base: null,
               ratios: null,
               clipped: Int32Array.of(-1),
             },
@@ -69,7 +73,7 @@ describe('step records as JSON lines', () => {
   it('come back: pictures to the byte, numbers per token to six digits, the rest exactly', () => {
     const back = fromJson(toJson(record()));
     const [q] = back.questions;
-    expect(q.variants[0].picture.data).toEqual(Uint8Array.of(0, 1, 2, 253, 254, 255));
+    expect(q.variants[0].pictures[0].data).toEqual(Uint8Array.of(0, 1, 2, 253, 254, 255));
     expect(q.responses[0][0].logProbs).toEqual([-0.123457]);
     expect(q.responses[0][0].entropies).toEqual([1e-7]);
     expect(q.advantages[0][0].global).toBe(1 / 3);
@@ -81,7 +85,7 @@ describe('step records as JSON lines', () => {
     const light = fromJson(toJson(record(), { light: true }));
     expect(light.questions[0].responses[0][0]).toMatchObject({ text: ' 2', tokens: [], logProbs: [] });
     expect(light.questions[0].advantages).toEqual(record().questions[0].advantages);
-    expect(light.questions[0].variants[0].picture.data).toHaveLength(0);
+    expect(light.questions[0].variants[0].pictures[0].data).toHaveLength(0);
   });
 
   it('say what is wrong with a bad line, and where', () => {
@@ -96,7 +100,7 @@ describe('step records as JSON lines', () => {
       [bad((r) => delete r.schema), 'Line 3 has no schema number, so it is no step record. Record the run again with this version.'],
       [
         bad((r: { schema?: number }) => (r.schema = 99)),
-        'Line 3 has schema 99; this version reads 1. Record the run again with this version.',
+        'Line 3 has schema 99; this version reads 2. Record the run again with this version.',
       ],
       [
         bad((r: { questions?: { answer?: number }[] }) => (r.questions![0].answer = 3)),

@@ -19,7 +19,7 @@ const DIGITS = 6;
 const round = (value: number): number => (Number.isInteger(value) ? value : Number(value.toPrecision(DIGITS)));
 
 /** Fields that `light` leaves empty: everything per token, and the pictures. */
-const HEAVY = new Set(['tokens', 'pieces', 'logProbs', 'entropies', 'transferGap', 'weights', 'ratios', 'clipped', 'data']);
+const HEAVY = new Set(['tokens', 'pieces', 'logProbs', 'entropies', 'transferGap', 'weights', 'base', 'ratios', 'clipped', 'data']);
 
 export interface JsonOptions {
   /** Leave out what is per token or per pixel; curves, texts, rewards and advantages stay. */
@@ -44,7 +44,9 @@ const VARIANT = object({
   phrasing: oneOf('plain', 'steps', 'own'),
   transform: object({ name: text, seed: number }),
   hint: text,
-  picture: object({ width: number, height: number, data: text }),
+  pictures: list(object({ width: number, height: number, data: text })),
+  crops: list(object({ x: number, y: number, width: number, height: number })),
+  poisoned: truth,
   tokens: numbers,
   madeBy: oneOf('original', 'template'),
   audit: oneOf('kept', 'changed', 'unknown'),
@@ -64,6 +66,7 @@ const PAIR = object({
   transferGap: numbers,
   weights: numbers,
   advantage: number,
+  base: orNull(numbers),
   ratios: orNull(numbers),
   clipped: orNull(numbers),
 });
@@ -81,6 +84,8 @@ const QUESTION = object({
 });
 const UPDATE = object({
   loss: number,
+  inner: list(object({ loss: number, gradNorm: number, gradScale: number, clipLow: number, clipHigh: number })),
+  cosine: orNull(number),
   lossAfter: orNull(number),
   rows: number,
   tokens: number,
@@ -93,7 +98,7 @@ const UPDATE = object({
   modules: list(object({ name: text, layer: number, deltaNorm: number, stepNorm: number })),
 });
 const EVALUATION = object({
-  cells: list(object({ family: text, phrasing: oneOf('plain', 'steps'), n: number, right: number, careful: number })),
+  cells: list(object({ family: text, phrasing: text, n: number, right: number, careful: number })),
   before: orNull(text),
   after: orNull(text),
 });
@@ -102,6 +107,7 @@ const RECORD: Check = object({
   phase: oneOf(...PHASES),
   settings: object({ preset: text, variants: number, responses: number }),
   questions: list(QUESTION),
+  redrawn: list(object({ id: text, family: text, state: STATE })),
   update: orNull(UPDATE),
   evaluation: orNull(EVALUATION),
   metrics: map(number),
@@ -126,7 +132,10 @@ export function fromJson(line: string, where = 'This record'): StepRecord {
   if (problem) throw new RecordError(`${where} is not complete: ${problem}.`);
   const record = parsed as StepRecord;
   for (const q of record.questions) {
-    q.variants = q.variants.map((v) => ({ ...v, picture: { ...v.picture, data: bytesOf(v.picture.data as unknown as string, where) } }));
+    q.variants = q.variants.map((v) => ({
+      ...v,
+      pictures: v.pictures.map((p) => ({ ...p, data: bytesOf(p.data as unknown as string, where) })),
+    }));
   }
   return record;
 }

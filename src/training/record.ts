@@ -7,7 +7,7 @@
  */
 import type { Settings } from './settings.ts';
 
-export const SCHEMA = 1;
+export const SCHEMA = 2;
 
 export const PHASES = ['expand', 'rollout', 'reward', 'advantage', 'share', 'update', 'evaluate'] as const;
 export type Phase = (typeof PHASES)[number];
@@ -29,10 +29,15 @@ export interface VariantRecord {
   /** Name of the image transform, `identity` for none, and its seed. */
   readonly transform: { readonly name: string; readonly seed: number };
   readonly hint: string;
-  readonly picture: PictureData;
+  /** One picture; three for a triplet of MiCo, and then the part of the original, in pixels, that each shows. */
+  readonly pictures: readonly PictureData[];
+  readonly crops: readonly { readonly x: number; readonly y: number; readonly width: number; readonly height: number }[];
   /** The prompt's token ids, image tokens included. */
   readonly tokens: Ints;
   readonly madeBy: 'original' | 'template';
+  /** The answer was changed on purpose. */
+  readonly poisoned: boolean;
+  /** Recomputed from the scene: the answer is still the question's (of a triplet: the difference is still in sight), or not. */
   readonly audit: 'kept' | 'changed' | 'unknown';
 }
 
@@ -72,8 +77,10 @@ export interface PairRecord {
   readonly transferGap: Floats;
   /** The detached factor of the chosen `crossVariant` per token (all 1 for `published` and the diagonal). */
   readonly weights: Floats;
-  /** G_ji + [j = k]·L_ji */
+  /** w_g·G_ji + [j = k]·w_l·L_ji */
   readonly advantage: number;
+  /** log π_base(o_t | Q_k), the adapter off; null where β is 0. */
+  base: Floats | null;
   /** Filled by update: π_θ(o_t|Q_k)/π_old(o_t|Q_k) after the step, and which tokens clip: −1 low, +1 high, 0 none. */
   ratios: Floats | null;
   clipped: Ints | null;
@@ -85,7 +92,7 @@ export interface QuestionRecord {
   readonly text: string;
   readonly answer: string | null;
   variants: VariantRecord[]; // [m]
-  responses: ResponseRecord[][]; // [m][n]
+  responses: ResponseRecord[][]; // [m][n]; none under a variant that nothing is sampled under (MiCo)
   rewards: RewardRecord[][]; // [m][n]
   advantages: AdvantageRecord[][]; // [m][n]
   /** Over [m] variants and pooled over all m·n. */
@@ -93,9 +100,22 @@ export interface QuestionRecord {
   pairs: PairRecord[][][]; // [k][j][i]
 }
 
-export interface UpdateRecord {
-  /** −J: what was minimised, at θ = θ_old. */
+/** One AdamW step within the update phase; there are iterations · minibatches of them. */
+export interface InnerUpdate {
   readonly loss: number;
+  readonly gradNorm: number;
+  readonly gradScale: number;
+  /** Shares of tokens clipped in this step's loss: 0 in the first, whose ratios are 1. */
+  readonly clipLow: number;
+  readonly clipHigh: number;
+}
+
+export interface UpdateRecord {
+  /** −J: what was minimised, at θ = θ_old; the mean over the parts of the first pass where there are several. */
+  readonly loss: number;
+  readonly inner: readonly InnerUpdate[];
+  /** Cosine between the published and the corrected gradient, where it was asked for. */
+  readonly cosine: number | null;
   /** The same objective with the weights after the step; null where it was not measured (a run without diagnostics). */
   readonly lossAfter: number | null;
   readonly rows: number;
@@ -119,10 +139,13 @@ export interface EvaluationRecord {
   /** Greedy answers on held-out questions; empty in a step that evaluates none. Each cell with its count; intervals are Wilson 95 %, made by `algorithm`. */
   readonly cells: readonly {
     readonly family: string;
-    readonly phrasing: 'plain' | 'steps';
+    /** `plain` or `steps`; for MiCo `weak` or `strong` views. */
+    readonly phrasing: string;
     readonly n: number;
     readonly right: number;
     readonly careful: number;
+    /** The same questions answered at temperature 1, several times each. */
+    readonly sampled?: { readonly responses: number; readonly right: number; readonly careful: number };
   }[];
   /** This step's first question answered greedily with the weights before and after the step. */
   readonly before: string | null;
@@ -136,6 +159,8 @@ export interface StepRecord {
   phase: Phase;
   readonly settings: Settings;
   questions: QuestionRecord[];
+  /** Questions that dynamic sampling dropped, in order: all their advantages were 0. */
+  redrawn: { readonly id: string; readonly family: string; readonly state: GroupState }[];
   update: UpdateRecord | null;
   evaluation: EvaluationRecord | null;
   /** TRL's names where TRL has the metric, ours under share/ (DESIGN §8). */

@@ -2,11 +2,12 @@
  * @file The phases from the prompts to the shared scores, each a function that fills its part of the record:
  * expand (prompts), rollout, reward, advantage, share. The numbers come from `algorithm`, the tokens from the policy.
  */
-import { advantages, groupState, pairAdvantage } from '../algorithm/advantage.ts';
-import { rewardMetrics, shareMetrics, type MetricQuestion } from '../algorithm/metrics.ts';
+import { advantages, groupState } from '../algorithm/advantage.ts';
+import { auditMetrics, rewardMetrics, sampleStd, shareMetrics, type MetricQuestion } from '../algorithm/metrics.ts';
 import { reward } from '../algorithm/reward.ts';
-import { rowCounts, rowWeight, transferGap } from '../algorithm/transfer.ts';
-import type { ImageFeatures, Policy, Prompt, Sampled, ScoreGroup } from '../model/policy.ts';
+import { rowAdvantage, rowCounts, sampledVariants, weightsOfRow } from '../algorithm/rows.ts';
+import { transferGap } from '../algorithm/transfer.ts';
+import type { ImageFeatures, Policy, Prompt, RowScores, Sampled, ScoreGroup } from '../model/policy.ts';
 import { isCareful, type Question } from '../tasks/index.ts';
 import type { Variant } from './expand.ts';
 import type { Phase, QuestionRecord, ResponseRecord, StepRecord } from './record.ts';
@@ -23,6 +24,7 @@ export type TrainablePolicy = Pick<
   | 'sample'
   | 'score'
   | 'zeroGradient'
+  | 'readGradient'
   | 'accumulateGradient'
   | 'adamw'
   | 'readAdapter'
@@ -45,7 +47,8 @@ export interface StepContext {
   readonly policy: TrainablePolicy;
   readonly settings: Settings;
   readonly record: StepRecord;
-  readonly questions: readonly Question[];
+  /** Places of questions that were drawn anew hold the new ones. */
+  readonly questions: Question[];
   /** [q][k] */
   readonly prompts: Prompt[][];
   readonly images: ImageFeatures[];
@@ -62,28 +65,36 @@ export function responseText(policy: Pick<TrainablePolicy, 'decode' | 'eos'>, to
   return policy.decode(all.at(-1) === policy.eos ? all.slice(0, -1) : all);
 }
 
-/** Encodes the variants' pictures in one batch and builds the m prompts of each question. */
-export async function expand(c: StepContext, variants: readonly (readonly Variant[])[]): Promise<void> {
-  c.images.push(...(await c.policy.encodeImages(variants.flat().map((v) => v.picture))));
-  const images = c.images.values();
-  c.record.questions = c.questions.map((question, q) => {
-    const prompts = variants[q].map((v) =>
-      c.policy.prompt({ text: v.text.text, hint: v.hint, image: images.next().value as ImageFeatures }),
-    );
-    c.prompts.push(prompts);
-    return {
+/**
+ * Encodes the variants' pictures in one batch and builds the m prompts of each of the questions `at`; all of their record is
+ * made anew. `variants[x]` are those of question `at[x]`.
+ */
+export async function expand(c: StepContext, at: readonly number[], variants: readonly (readonly Variant[])[]): Promise<void> {
+  const encoded = await c.policy.encodeImages(variants.flat().flatMap((v) => v.pictures));
+  c.images.push(...encoded);
+  let next = 0;
+  at.forEach((q, x) => {
+    const question = c.questions[q];
+    const prompts = variants[x].map((v) => {
+      const images = encoded.slice(next, (next += v.pictures.length));
+      return c.policy.prompt({ text: v.text.text, hint: v.hint, images });
+    });
+    c.prompts[q] = prompts;
+    c.record.questions[q] = {
       id: question.id,
       family: question.family,
       text: question.text.text,
       answer: question.answer,
-      variants: variants[q].map((v, j) => ({
+      variants: variants[x].map((v, j) => ({
         text: v.text.text,
         phrasing: question.family === 'own' ? 'own' : v.text.phrasing,
-        transform: { name: v.transform.name, seed: v.transform.seed },
+        transform: v.transform,
         hint: v.hint,
-        picture: v.picture,
+        pictures: v.pictures,
+        crops: v.crops,
         tokens: prompts[j].ids,
         madeBy: v.madeBy,
+        poisoned: v.poisoned,
         audit: v.audit,
       })),
       responses: [],
@@ -93,30 +104,42 @@ export async function expand(c: StepContext, variants: readonly (readonly Varian
       pairs: [],
     } satisfies QuestionRecord;
   });
+  Object.assign(c.record.metrics, auditMetrics(metricQuestions(c)));
 }
 
-/** Samples n responses under each of the B·m prompts, all in one batch. */
-export async function rollout(c: StepContext): Promise<void> {
+/** Rounds of drawing anew take their random numbers from steps that no run reaches. */
+const ROUND_STEPS = 2 ** 20;
+
+/** Samples n responses under each sampled variant of the questions `at`, all in one batch. */
+export async function rollout(c: StepContext, at: readonly number[], round = 0): Promise<void> {
   const { policy, settings } = c;
-  const { variants: m, responses: n } = settings;
+  const { responses: n, variants: m } = settings;
+  const sampledUnder = sampledVariants(settings);
+  const prompts = at.flatMap((q) => sampledUnder.map((j) => c.prompts[q][j]));
+  /** [x][j][i] of a flat list in order (x, sampled j, i). */
   const byQuestion = <T>(flat: readonly T[]): T[][][] =>
-    c.prompts.map((_, q) => Array.from({ length: m }, (__, j) => flat.slice((q * m + j) * n, (q * m + j + 1) * n)));
+    at.map((_, x) =>
+      Array.from({ length: m }, (__, j) => {
+        const s = x * sampledUnder.length + sampledUnder.indexOf(j);
+        return sampledUnder.includes(j) ? flat.slice(s * n, (s + 1) * n) : [];
+      }),
+    );
   const sampled = await policy.sample({
-    prompts: c.prompts.flat(),
+    prompts,
     n,
     maxTokens: settings.maxTokens,
     temperature: settings.temperature,
     topP: settings.topP,
     seed: settings.seed,
-    step: c.record.step,
+    step: c.record.step + round * ROUND_STEPS,
     adapter: true,
     ...aborting(c.signal),
     onTokens: ({ done, responses }) =>
       c.report({
         phase: 'rollout',
         done,
-        total: c.prompts.flat().length * n,
-        texts: byQuestion(responses.map((tokens) => responseText(policy, tokens))),
+        total: prompts.length * n,
+        ...(round === 0 ? { texts: byQuestion(responses.map((tokens) => responseText(policy, tokens))) } : {}),
       }),
   });
   const asRecord = (s: Sampled): ResponseRecord => ({
@@ -127,9 +150,10 @@ export async function rollout(c: StepContext): Promise<void> {
     entropies: s.entropies,
     finish: s.finish,
   });
-  byQuestion(sampled.flat()).forEach((responses, q) => {
-    c.record.questions[q].responses = responses.map((group) => group.map(asRecord));
+  byQuestion(sampled.flat()).forEach((responses, x) => {
+    c.record.questions[at[x]].responses = responses.map((group) => group.map(asRecord));
   });
+  c.record.metrics['share/samples'] = (c.record.metrics['share/samples'] ?? 0) + prompts.length * n;
 }
 
 export function rewardAll(c: StepContext): void {
@@ -146,10 +170,12 @@ export function rewardAll(c: StepContext): void {
 }
 
 export function advantageAll(c: StepContext): void {
+  const { sigma, scaleRewards } = c.settings;
+  const batchStd = sampleStd(c.record.questions.flatMap((q) => q.rewards.flat().map((r) => r.total)));
   for (const q of c.record.questions) {
     const totals = q.rewards.map((group) => group.map((r) => r.total));
     const accuracies = q.rewards.map((group) => group.map((r) => r.accuracy));
-    const { local, global, mean, std } = advantages(totals, c.settings.sigma);
+    const { local, global, mean, std } = advantages(totals, { sigma, scale: scaleRewards, batchStd });
     q.advantages = local.map((group, j) => group.map((l, i) => ({ local: l, global: global[j][i] })));
     q.groups = {
       local: totals.map((group, j) => groupState(group, accuracies[j])),
@@ -161,40 +187,55 @@ export function advantageAll(c: StepContext): void {
   Object.assign(c.record.metrics, rewardMetrics(metricQuestions(c)));
 }
 
-/** The B·m scoring groups: all m·n responses of question q, in order (j, i), under each prompt k. */
+/** The places of questions from which nothing can be learnt: the advantage of each of their rows is 0. */
+export function deadQuestions(c: StepContext): number[] {
+  const rules = c.settings;
+  return c.record.questions.flatMap((q, at) => {
+    const alive = q.advantages.some((group, j) =>
+      group.some((a) => q.variants.some((_, k) => rowCounts(rules, k, j) && rowAdvantage(rules, { ...a, j, k }) !== 0)),
+    );
+    return alive ? [] : [at];
+  });
+}
+
+/** The B·m scoring groups: all responses of question q, in order (j, i), under each prompt k. */
 export const scoreGroups = (c: StepContext): ScoreGroup[] =>
   c.record.questions.flatMap((q, at) =>
     c.prompts[at].map((prompt) => ({ prompt, responses: q.responses.flat().map((r) => Int32Array.from(r.tokens)) })),
   );
 
+/** [q][k][j][i] of the scores of `scoreGroups`. */
+export function scoresByPair(c: StepContext, scores: readonly (readonly RowScores[])[]): RowScores[][][][] {
+  let group = 0;
+  return c.record.questions.map((q) =>
+    q.variants.map(() => {
+      const flat = scores[group++].values();
+      return q.responses.map((responses) => responses.map(() => flat.next().value as RowScores));
+    }),
+  );
+}
+
 /** Scores every response under every variant of its question, and fills the pairs. */
 export async function share(c: StepContext): Promise<void> {
-  const { variants: m, responses: n, temperature, crossVariant, truncateAt } = c.settings;
-  const scores = await c.policy.score({ groups: scoreGroups(c), temperature, adapter: true, ...aborting(c.signal) });
-  let differences = 0;
-  let largest = 0;
-  let tokens = 0;
+  const { settings } = c;
+  const { temperature, klBeta } = settings;
+  const groups = scoreGroups(c);
+  const scores = scoresByPair(c, await c.policy.score({ groups, temperature, adapter: true, ...aborting(c.signal) }));
+  const base = klBeta === 0 ? null : scoresByPair(c, await c.policy.score({ groups, temperature, adapter: false, ...aborting(c.signal) }));
+  const differences: number[] = [];
   c.record.questions.forEach((q, at) => {
-    const under = (k: number, j: number, i: number) => scores[at * m + k][j * n + i].logProbs;
-    q.pairs = q.responses.map((_, k) =>
+    q.pairs = q.variants.map((_, k) =>
       q.responses.map((group, j) =>
         group.map((response, i) => {
-          const logProbs = under(k, j, i);
-          const gap = transferGap(logProbs, under(j, j, i));
-          const { local, global } = q.advantages[j][i];
-          if (k === j) {
-            logProbs.forEach((l, t) => {
-              const difference = Math.abs(l - response.logProbs[t]);
-              differences += difference;
-              largest = Math.max(largest, difference);
-            });
-            tokens += logProbs.length;
-          }
+          const { logProbs } = scores[at][k][j][i];
+          const gap = transferGap(logProbs, scores[at][j][j][i].logProbs);
+          if (k === j) logProbs.forEach((l, t) => differences.push(Math.abs(l - response.logProbs[t])));
           return {
             logProbs,
             transferGap: gap,
-            weights: new Float32Array(gap.length).fill(rowWeight(crossVariant, k, j, gap, truncateAt)),
-            advantage: pairAdvantage({ local, global, j, k, m }),
+            weights: weightsOfRow(settings, k, j, gap),
+            advantage: rowAdvantage(settings, { ...q.advantages[j][i], j, k }),
+            base: base?.[at][k][j][i].logProbs ?? null,
             ratios: null,
             clipped: null,
           };
@@ -202,9 +243,9 @@ export async function share(c: StepContext): Promise<void> {
       ),
     );
   });
-  Object.assign(c.record.metrics, shareMetrics(metricQuestions(c)), {
-    'sampling/sampling_logp_difference/mean': differences / Math.max(1, tokens),
-    'sampling/sampling_logp_difference/max': largest,
+  Object.assign(c.record.metrics, shareMetrics(metricQuestions(c), settings.truncateAt), {
+    'sampling/sampling_logp_difference/mean': differences.reduce((a, b) => a + b, 0) / Math.max(1, differences.length),
+    'sampling/sampling_logp_difference/max': differences.reduce((a, b) => Math.max(a, b), 0),
   });
 }
 
@@ -212,14 +253,14 @@ export async function share(c: StepContext): Promise<void> {
 function metricQuestions(c: StepContext): MetricQuestion[] {
   return c.record.questions.map((q) => ({
     pooled: q.groups?.pooled ?? 'alive',
+    local: (q.groups?.local ?? []).filter((_, j) => q.responses[j].length > 0),
+    audits: q.variants.map((v) => v.audit),
     responses: q.responses.map((group, j) =>
       group.map((r, i) => ({ ...q.rewards[j][i], length: r.tokens.length, stopped: r.finish === 'stop', entropies: r.entropies })),
     ),
     rows: q.pairs.flatMap((byJ, k) =>
       byJ.flatMap((row, j) =>
-        rowCounts(c.settings.crossVariant, k, j)
-          ? row.map((p) => ({ j, k, advantage: p.advantage, weight: p.weights[0] ?? 0, gap: p.transferGap }))
-          : [],
+        rowCounts(c.settings, k, j) ? row.map((p) => ({ j, k, advantage: p.advantage, weights: p.weights, gap: p.transferGap })) : [],
       ),
     ),
   }));

@@ -5,12 +5,13 @@
  */
 import type { AdapterState } from '../model/policy.ts';
 import type { DigitSet, Question } from '../tasks/index.ts';
-import { answerAll, evaluate, tally } from './evaluation.ts';
-import { drawQuestions, drawVariants } from './expand.ts';
+import { answerAll, evaluate, phrasingsOf, tally } from './evaluation.ts';
+import { drawQuestions, drawVariants, redrawQuestion } from './expand.ts';
 import { PHASES, SCHEMA, type EvaluationRecord, type Phase, type StepRecord } from './record.ts';
 import {
   advantageAll,
   aborting,
+  deadQuestions,
   expand,
   rewardAll,
   rollout,
@@ -46,6 +47,8 @@ export interface StepOptions {
   readonly onProgress?: (progress: Progress) => void;
   /** The visitor's own questions; they take the first places of the step. */
   readonly own?: readonly Question[];
+  /** Compare the published with the corrected gradient in this step, whatever the settings say: two more backwards. */
+  readonly compareGradients?: boolean;
 }
 
 export class Trainer {
@@ -121,12 +124,15 @@ export class Trainer {
       phase: 'expand',
       settings,
       questions: [],
+      redrawn: [],
       update: null,
       evaluation: null,
       metrics: {},
       timing: {},
     };
-    const questions = drawQuestions({ settings, step, digits: this.digits, own: o.own ?? [] });
+    const own = (o.own ?? []).slice(0, settings.questionsPerStep);
+    const questions = drawQuestions({ settings, step, digits: this.digits, own });
+    const all = questions.map((_, q) => q);
     const c: StepContext = {
       policy,
       settings,
@@ -150,15 +156,24 @@ export class Trainer {
         expand: () =>
           expand(
             c,
-            questions.map((question, q) => drawVariants(question, { settings, step, q })),
+            all,
+            questions.map((question, q) => drawVariants(question, { settings, step, q, digits: this.digits })),
           ),
-        rollout: () => rollout(c),
+        rollout: () => rollout(c, all),
         reward: () => rewardAll(c),
-        advantage: () => advantageAll(c),
+        advantage: async () => {
+          advantageAll(c);
+          await this.drawAnew(c, own.length);
+        },
         share: () => share(c),
         update: async () => {
           answers.before = await answerFirst();
-          await update(c, { diagnostics: this.diagnostics, before: before as AdapterState });
+          const every = settings.cosineEvery;
+          await update(c, {
+            diagnostics: this.diagnostics,
+            compareGradients: o.compareGradients ?? (every > 0 && step % every === 0),
+            before: before as AdapterState,
+          });
         },
         evaluate: async () => {
           answers.after = await answerFirst();
@@ -190,6 +205,32 @@ export class Trainer {
     }
   }
 
+  /**
+   * Dynamic sampling (DAPO §3.2), bounded: questions from which nothing can be learnt are dropped, and others drawn, asked and
+   * rewarded in their places, for as many rounds as the settings allow. The visitor's own questions (the first `kept`) stay.
+   */
+  private async drawAnew(c: StepContext, kept: number): Promise<void> {
+    const { settings, record } = c;
+    const { step } = record;
+    for (let round = 1; round <= settings.dynamicSampling; round++) {
+      const dead = deadQuestions(c).filter((q) => q >= kept);
+      if (dead.length === 0) break;
+      c.signal?.throwIfAborted();
+      for (const q of dead) {
+        const { id, family, groups } = record.questions[q];
+        record.redrawn.push({ id, family, state: groups?.pooled ?? 'alive' });
+        c.questions[q] = redrawQuestion({ settings, step, digits: this.digits, q, round });
+      }
+      const variants = dead.map((q) => drawVariants(c.questions[q], { settings, step, q, round, digits: this.digits }));
+      await expand(c, dead, variants);
+      await rollout(c, dead, round);
+      rewardAll(c);
+      advantageAll(c);
+      c.report({ phase: 'advantage', done: round, total: settings.dynamicSampling });
+    }
+    if (settings.dynamicSampling > 0) record.metrics['share/redrawn'] = record.redrawn.length;
+  }
+
   /** Back to the weights from before the step. On a lost device that cannot be; they are kept in `state()`. */
   private undo(before: AdapterState): void {
     try {
@@ -210,7 +251,7 @@ export class Trainer {
       ...aborting(c.signal),
       onProgress: (done, total) => c.report({ phase: 'evaluate', done, total }),
     });
-    for (const phrasing of ['plain', 'steps'] as const) {
+    for (const phrasing of phrasingsOf(settings)) {
       const { n, right, careful } = tally(cells, phrasing);
       record.metrics[`eval_${phrasing}/accuracy`] = right / Math.max(1, n);
       record.metrics[`eval_${phrasing}/careful`] = careful / Math.max(1, n);

@@ -1,8 +1,9 @@
 /** @file Whether the numbers of a record add up: each is computed again from the ones that it is made of, by `src/algorithm`. */
 import { expect } from 'vitest';
-import { advantages, groupState, pairAdvantage } from '../../src/algorithm/advantage.ts';
+import { advantages, groupState } from '../../src/algorithm/advantage.ts';
+import { sampleStd } from '../../src/algorithm/metrics.ts';
 import { batchLoss, type Row } from '../../src/algorithm/objective.ts';
-import { rowCounts, rowWeight } from '../../src/algorithm/transfer.ts';
+import { objectiveOf, rowAdvantage, rowCounts, weightsOfRow } from '../../src/algorithm/rows.ts';
 import type { QuestionRecord, StepRecord } from '../../src/training/record.ts';
 import type { Settings } from '../../src/training/settings.ts';
 
@@ -17,9 +18,9 @@ function rewardsAddUp(q: QuestionRecord, s: Settings): void {
   q.rewards.flat().forEach((r) => close(r.total, s.accuracyWeight * r.accuracy + s.formatWeight * r.format, 'reward'));
 }
 
-function advantagesAddUp(q: QuestionRecord, s: Settings): void {
+function advantagesAddUp(q: QuestionRecord, s: Settings, batchStd: number): void {
   const totals = q.rewards.map((group) => group.map((r) => r.total));
-  const want = advantages(totals, s.sigma);
+  const want = advantages(totals, { sigma: s.sigma, scale: s.scaleRewards, batchStd });
   q.advantages.forEach((group, j) =>
     group.forEach((a, i) => {
       close(a.local, want.local[j][i], `local (${j},${i})`);
@@ -39,13 +40,14 @@ function pairsAddUp(q: QuestionRecord, s: Settings): void {
     byJ.forEach((row, j) =>
       row.forEach((pair, i) => {
         const own = q.pairs[j][j][i];
-        close(pair.advantage, pairAdvantage({ ...q.advantages[j][i], j, k, m: s.variants }), `A (${k};${j},${i})`);
+        close(pair.advantage, rowAdvantage(s, { ...q.advantages[j][i], j, k }), `A (${k};${j},${i})`);
+        const weights = weightsOfRow(s, k, j, pair.transferGap);
         expect(pair.logProbs.length).toBe(q.responses[j][i].tokens.length);
         for (let t = 0; t < pair.logProbs.length; t++) {
           close(pair.transferGap[t], pair.logProbs[t] - own.logProbs[t], `gap (${k};${j},${i}) ${t}`);
           // sampling and scoring are two paths through the model; both say how likely the token was
           if (k === j) expect(Math.abs(pair.logProbs[t] - q.responses[j][i].logProbs[t])).toBeLessThan(5e-3);
-          close(pair.weights[t], rowWeight(s.crossVariant, k, j, pair.transferGap, s.truncateAt), `weight (${k};${j},${i})`);
+          close(pair.weights[t], weights[t], `weight (${k};${j},${i})`);
         }
       }),
     ),
@@ -55,17 +57,19 @@ function pairsAddUp(q: QuestionRecord, s: Settings): void {
 function lossAddsUp(record: StepRecord): void {
   const { settings: s, update } = record;
   if (!update) throw new Error('The record has no update.');
-  const clip = { low: s.clipLow, high: s.clipHigh, dual: s.dualClip };
+  const objective = objectiveOf(s);
   const rows = (after: boolean): Row[] =>
     record.questions.flatMap((q) =>
       q.pairs.flatMap((byJ, k) =>
         byJ.flatMap((row, j) =>
-          rowCounts(s.crossVariant, k, j)
-            ? row.map((pair) => ({
+          rowCounts(s, k, j)
+            ? row.map((pair, i) => ({
                 logProbs: Array.from(pair.logProbs, (l, t) => l + (after ? Math.log(pair.ratios?.[t] ?? 1) : 0)),
                 oldLogProbs: pair.logProbs,
                 advantage: pair.advantage,
-                weight: pair.weights[0] ?? 1,
+                baseLogProbs: pair.base,
+                weights: pair.weights,
+                masked: s.maskTruncated === 'on' && q.responses[j][i].finish === 'length',
               }))
             : [],
         ),
@@ -73,15 +77,16 @@ function lossAddsUp(record: StepRecord): void {
     );
   expect(update.rows).toBe(rows(false).length);
   expect(update.tokens).toBe(rows(false).reduce((sum, r) => sum + r.logProbs.length, 0));
-  close(update.loss, batchLoss(rows(false), clip), 'loss before');
-  close(update.lossAfter ?? NaN, batchLoss(rows(true), clip), 'loss after');
+  close(update.loss, batchLoss(rows(false), objective), 'loss before');
+  close(update.lossAfter ?? NaN, batchLoss(rows(true), objective), 'loss after');
 }
 
 export function addsUp(record: StepRecord): void {
+  const batchStd = sampleStd(record.questions.flatMap((q) => q.rewards.flat().map((r) => r.total)));
   for (const q of record.questions) {
     expect([q.variants.length, q.responses.length]).toEqual([record.settings.variants, record.settings.variants]);
     rewardsAddUp(q, record.settings);
-    advantagesAddUp(q, record.settings);
+    advantagesAddUp(q, record.settings, batchStd);
     pairsAddUp(q, record.settings);
   }
   lossAddsUp(record);

@@ -3,11 +3,11 @@
  * says which numbers go where, and adds up.
  */
 import { clipMark, tokenLoss, type ClipRange } from '../../algorithm/objective.ts';
-import { rowCounts } from '../../algorithm/transfer.ts';
+import { objectiveOf, rowCounts } from '../../algorithm/rows.ts';
 import type { Place } from '../../session/selection.svelte.ts';
 import type { PairRecord, QuestionRecord, Settings, StepRecord } from '../../session/types.ts';
 
-export const clipRange = (s: Settings): ClipRange => ({ low: s.clipLow, high: s.clipHigh, dual: s.dualClip });
+export const clipRange = (s: Settings): ClipRange => objectiveOf(s).clip;
 
 export interface TokenTerm {
   /** π_θ/π_old; exactly 1 before the update. */
@@ -38,7 +38,7 @@ export function tokenTerm(pair: PairRecord, place: Place, t: number, settings: S
     term: -tokenLoss(ratio, advantage, clip),
     mark: clipMark(ratio, advantage, clip),
     weight: pair.weights[t] ?? 1,
-    counts: rowCounts(settings.crossVariant, place.k, place.j),
+    counts: rowCounts(settings, place.k, place.j),
   };
 }
 
@@ -69,7 +69,7 @@ export function parts(record: StepRecord): Parts {
   const sum = { tokens: 0, own: 0, shared: 0 };
   for (const question of record.questions) {
     each(question, (pair, place) => {
-      if (!rowCounts(record.settings.crossVariant, place.k, place.j)) return;
+      if (!rowCounts(record.settings, place.k, place.j)) return;
       sum.tokens += pair.logProbs.length;
       sum[place.k === place.j ? 'own' : 'shared'] += rowSum(pair, place, record.settings);
     });
