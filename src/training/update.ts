@@ -146,9 +146,10 @@ async function learn(c: StepContext, counted: readonly RowGroup[]): Promise<Inne
 
 /**
  * The cosine between the gradient with every row counted fully (as published) and with rows across variants weighted by
- * min(e^ΣΔ, C). Null where one of them is 0. The gradient buffer is left empty.
+ * min(e^ΣΔ, C). Null where one of them is 0, or where no row is across variants. The gradient buffer is left empty.
  */
 async function compareGradients(c: StepContext, counted: readonly RowGroup[]): Promise<number | null> {
+  if (counted.every((g) => g.rows.every((row) => row.own))) return null;
   const size = sizeOf(counted);
   const gradientOf = async (mode: 'published' | 'sequence_truncate'): Promise<Float32Array> => {
     c.policy.zeroGradient();
