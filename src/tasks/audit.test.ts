@@ -34,7 +34,9 @@ describe.each(FAMILIES)('%s', (family) => {
 
   it('is unknown in words that nobody checked', () => {
     const [q] = questions(family, 1);
-    expect(auditVariant(q, { text: { text: 'rewritten by a model', phrasing: 'plain', template: -1 }, transform: identity })).toBe('unknown');
+    expect(auditVariant(q, { text: { text: 'rewritten by a model', phrasing: 'plain', template: -1 }, transform: identity })).toBe(
+      'unknown',
+    );
   });
 });
 
