@@ -15,7 +15,12 @@ export default defineConfig({
     target: 'esnext',
     assetsInlineLimit: Number.MAX_SAFE_INTEGER,
     rolldownOptions: {
-      input: { train: 'src/cli/train.ts', compare: 'src/cli/compare.ts', bench: 'tests/bench/deno.ts' },
+      input: {
+        train: 'src/cli/train.ts',
+        experiment: 'src/cli/experiment.ts',
+        lane: 'src/cli/lane.ts',
+        bench: 'tests/bench/deno.ts',
+      },
       output: { entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
     },
   },

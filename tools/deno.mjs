@@ -2,7 +2,7 @@
 /**
  * @file Bundles the commands (vite.cli.config.ts) and runs one of them in Deno.
  *
- *   node tools/deno.mjs train|compare|bench [arguments]
+ *   node tools/deno.mjs train|experiment|bench [arguments]
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';

@@ -11,19 +11,14 @@ import { folderSource } from '../model/source.ts';
 import { wasmVision } from '../model/vision-wasm.ts';
 import { loadDigits, type DigitSet } from '../tasks/index.ts';
 import type { Settings } from '../training/settings.ts';
+import { readIfThere } from './files.ts';
 
 export const DEFAULT_MODEL = 'public/models/pico';
+const MICO_MODEL = 'public/models/pico-mico';
 const DIGITS = 'public/data/digits.bin';
 
-/** The bytes of a file, null if there is none. */
-export async function readIfThere(path: string): Promise<Uint8Array | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return null;
-    throw error;
-  }
-}
+/** The folder of the model that a preset is made for. */
+export const modelFor = (preset: string): string => (preset.startsWith('mico-') ? MICO_MODEL : DEFAULT_MODEL);
 
 async function openGpu(): Promise<Gpu> {
   try {
