@@ -30,7 +30,7 @@ afterAll(() => gpu.destroy());
 
 const ids = (seed: number, length: number): Int32Array =>
   Int32Array.from(randoms(seed, length), (x) => Math.floor(Math.abs(x) * (TINY.vocab - 1)));
-const text = (seed: number, length: number): Prompt => ({ ids: ids(seed, length), image: null, imageStart: -1 });
+const text = (seed: number, length: number): Prompt => ({ ids: ids(seed, length), images: [] });
 const group = (prompt: Prompt, ...responses: Int32Array[]): ScoreGroup => ({ prompt, responses });
 
 /** The largest difference of log-probs and entropies. */
@@ -90,16 +90,23 @@ describe('score', () => {
       gpu.write(buffer, values, offsetRows * TINY.hidden * 4);
       return { buffer, offsetRows, tokens, release: () => buffer.destroy() };
     });
-    const groups = [1, 0, 1].map((i, g) => group({ ids: ids(30 + g, 11), image: features[i], imageStart: 2 + g }, ids(40 + g, 6)));
-    const got = await score(decoder, { groups, temperature: 1, lora });
-    const expected = groups.map(({ prompt, responses }, g) =>
-      responses.map((r) =>
-        naiveScores(tiny.reference, adapter.reference, prompt.ids, r, 1, {
-          features: images[[1, 0, 1][g]].values,
-          start: prompt.imageStart,
-        }),
-      ),
+    const placed = [
+      [[1, 2]],
+      [[0, 3]],
+      [
+        [1, 0],
+        [0, 5],
+        [1, 9],
+      ], // several in one prompt, one of them twice
+    ].map((places) => places.map(([i, start]) => ({ i, start })));
+    const groups = placed.map((images, g) =>
+      group({ ids: ids(30 + g, 15), images: images.map(({ i, start }) => ({ features: features[i], start })) }, ids(40 + g, 6)),
     );
+    const got = await score(decoder, { groups, temperature: 1, lora });
+    const expected = groups.map(({ prompt, responses }, g) => {
+      const shown = placed[g].map(({ i, start }) => ({ features: images[i].values, start }));
+      return responses.map((r) => naiveScores(tiny.reference, adapter.reference, prompt.ids, r, 1, shown));
+    });
     expect(difference(got, expected)).toBeLessThan(1e-4);
     for (const f of features) f.release();
   });

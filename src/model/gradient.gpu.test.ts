@@ -27,7 +27,7 @@ afterAll(() => gpu.destroy());
 const ids = (seed: number, length: number): Int32Array =>
   Int32Array.from(randoms(seed, length), (x) => Math.floor(Math.abs(x) * TINY.vocab));
 const group = (seed: number, prompt: number, ...responses: number[]): ScoreGroup => ({
-  prompt: { ids: ids(seed, prompt), image: null, imageStart: -1 },
+  prompt: { ids: ids(seed, prompt), images: [] },
   responses: responses.map((length, r) => ids(seed + r + 1, length)),
 });
 const GROUPS = [group(10, 7, 5, 1, 0, 12), group(20, 1, 3), group(30, 33), group(40, 2, 9, 2)];

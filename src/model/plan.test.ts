@@ -1,14 +1,10 @@
 /** @file The row plans against a brute-force mask: who may see whom is worked out from the sequences, token by token. */
 import { describe, expect, test } from 'vitest';
 import { chunkGroups, IMAGE_ROW, planSampling, planScoring, ROW_WORDS, rowsOf } from './plan.ts';
-import type { ImageFeatures, Prompt, ScoreGroup } from './types.ts';
+import type { ImageFeatures, Prompt, PromptImage, ScoreGroup } from './types.ts';
 
 const image = (tokens: number): ImageFeatures => ({ buffer: {} as GPUBuffer, offsetRows: 0, tokens, release: () => undefined });
-const prompt = (ids: number[], features: ImageFeatures | null = null, imageStart = -1): Prompt => ({
-  ids: Int32Array.from(ids),
-  image: features,
-  imageStart,
-});
+const prompt = (ids: number[], ...images: PromptImage[]): Prompt => ({ ids: Int32Array.from(ids), images });
 const group = (p: Prompt, ...responses: number[][]): ScoreGroup => ({ prompt: p, responses: responses.map((r) => Int32Array.from(r)) });
 
 const GROUPS = [
@@ -98,9 +94,9 @@ describe('planScoring', () => {
   test('places image rows, each image once', () => {
     const [a, b] = [image(2), image(3)];
     const { rows, images, imageRows } = planScoring([
-      group(prompt([1, 9, 9, 2], a, 1), [5]),
-      group(prompt([9, 9, 9], b, 0), [5]),
-      group(prompt([9, 9, 3], a, 0), [5]),
+      group(prompt([1, 9, 9, 2], { features: a, start: 1 }), [5]),
+      group(prompt([9, 9, 9], { features: b, start: 0 }), [5]),
+      group(prompt([9, 9, 3], { features: a, start: 0 }), [5]),
     ]);
     expect(Array.from({ length: 10 }, (_, r) => field(rows, r, 0))).toEqual([
       1,
@@ -116,6 +112,19 @@ describe('planScoring', () => {
     ]);
     expect(imageRows).toBe(5);
     expect(images.map((i) => i.firstRow)).toEqual([0, 2]);
+  });
+
+  test('places several images of one prompt, the same one twice too', () => {
+    const [a, b] = [image(1), image(2)];
+    const all = [
+      { features: b, start: 1 },
+      { features: a, start: 4 },
+      { features: b, start: 6 },
+    ];
+    const { rows, images, imageRows } = planScoring([group(prompt([1, 9, 9, 2, 9, 3, 9, 9], ...all), [5])]);
+    const tokens = [1, IMAGE_ROW, IMAGE_ROW + 1, 2, IMAGE_ROW + 2, 3, IMAGE_ROW, IMAGE_ROW + 1];
+    expect(tokens.map((_, r) => field(rows, r, 0))).toEqual(tokens);
+    expect([imageRows, images.length]).toEqual([3, 2]);
   });
 
   test('refuses an empty prompt', () => {

@@ -71,14 +71,13 @@ class Packer {
 
   /** The prompt's rows, KV rows from `start` on. */
   prefix(prompt: Prompt, start: number, queryEnd: number): void {
-    const { ids, image, imageStart } = prompt;
-    if (ids.length === 0) throw new RangeError('A prompt needs at least one token.');
-    const first = image ? this.place(image) : 0;
-    for (let p = 0; p < ids.length; p++) {
-      const inImage = image !== null && p >= imageStart && p < imageStart + image.tokens;
-      const token = inImage ? IMAGE_ROW + first + p - imageStart : ids[p];
-      this.row(token, p, start + p, start, 0, start, start + p + 1, queryEnd);
+    if (prompt.ids.length === 0) throw new RangeError('A prompt needs at least one token.');
+    const tokens = Array.from(prompt.ids);
+    for (const image of prompt.images) {
+      const first = IMAGE_ROW + this.place(image.features);
+      for (let t = 0; t < image.features.tokens; t++) tokens[image.start + t] = first + t;
     }
+    tokens.forEach((token, p) => this.row(token, p, start + p, start, 0, start, start + p + 1, queryEnd));
   }
 
   plan(): RowPlan {

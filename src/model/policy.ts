@@ -45,6 +45,11 @@ export interface PolicyOptions extends LoraOptions {
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
+/** The pictures of a prompt: one or none, or several in their order. */
+export type PromptPictures =
+  | { readonly image: ImageFeatures | null; readonly images?: undefined }
+  | { readonly images: readonly ImageFeatures[]; readonly image?: undefined };
+
 /** What is made anew when the rank changes. */
 interface Adapter {
   readonly lora: Lora;
@@ -134,9 +139,11 @@ export class Policy {
     return this.images.encode(pictures);
   }
 
-  /** The chat prompt of one question. Throws ModelError `prompt` when the text cannot be asked. */
-  prompt(o: { readonly text: string; readonly hint?: string; readonly image: ImageFeatures | null }): Prompt {
-    return { ...this.prompts.build(o.text, o.hint ?? '', o.image !== null), image: o.image };
+  /** The chat prompt of one question, about one picture, none, or several. Throws ModelError `prompt` when it cannot be asked. */
+  prompt(o: { readonly text: string; readonly hint?: string } & PromptPictures): Prompt {
+    const features = o.images ?? (o.image ? [o.image] : []);
+    const { ids, imageStarts } = this.prompts.build(o.text, o.hint ?? '', features.length);
+    return { ids, images: features.map((f, i) => ({ features: f, start: imageStarts[i] })) };
   }
 
   /** The text of a response, without the token that ends it. */

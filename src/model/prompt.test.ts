@@ -5,6 +5,7 @@ import tokenizerConfig from '../../public/models/pico/tokenizer_config.json';
 import tokenizerFile from '../../public/models/pico/tokenizer.json';
 import prompts from '../../tests/fixtures/prompts.json';
 import questions from '../../tests/fixtures/questions.json';
+import triplets from '../../tests/fixtures/triplets.json';
 import strings from '../../tests/fixtures/tokenizer.json';
 import { PromptBuilder } from './prompt.ts';
 import { Tokenizer } from './tokenizer.ts';
@@ -38,36 +39,45 @@ describe('prompts against transformers', () => {
   test('20 questions give the same ids', () => {
     prompts.forEach((want, i) => {
       const { text, hint } = questions[i];
-      const { ids, imageStart } = builder.build(text, hint, want.image);
+      const { ids, imageStarts } = builder.build(text, hint, want.image ? 1 : 0);
       expect([...ids]).toEqual(want.ids);
-      expect(imageStart).toBe(want.image ? want.ids.indexOf(config.image_token_id) : -1);
+      expect(imageStarts).toEqual(want.image ? [want.ids.indexOf(config.image_token_id)] : []);
     });
+  });
+
+  test('questions about three pictures give the same ids', () => {
+    for (const { text, ids } of triplets.prompts) {
+      const built = builder.build(text, '', 3);
+      expect([...built.ids]).toEqual(ids);
+      expect(built.imageStarts).toEqual([5, 24, 43]);
+      for (const start of built.imageStarts) expect(ids.slice(start, start + 16)).toEqual(new Array(16).fill(config.image_token_id));
+    }
   });
 
   test('odd strings give the same prompt', () => {
     const whole = strings.filter((s) => s.text.trim() !== '');
-    for (const { text, prompt } of whole) expect([...builder.build(text, '', false).ids]).toEqual(prompt);
+    for (const { text, prompt } of whole) expect([...builder.build(text, '', 0).ids]).toEqual(prompt);
   });
 
   test('the picture is spread out once, in front of the question', () => {
-    expect(builder.render('Why?', 'Mirrored. ', true)).toBe(
+    expect(builder.render('Why?', 'Mirrored. ', 1)).toBe(
       `<|im_start|>User:<fake_token_around_image><global-img>${'<image>'.repeat(16)}<fake_token_around_image>Mirrored. Why?<end_of_utterance>\nAssistant:`,
     );
   });
 
   test('a question cannot smuggle in control tokens', () => {
     for (const token of ['<image>', '<end_of_utterance>', '<|im_start|>', '<fake_token_around_image>', '<global-img>', '<|endoftext|>']) {
-      expect(() => builder.build(`What is ${token}?`, '', true)).toThrow(`The question contains “${token}”`);
+      expect(() => builder.build(`What is ${token}?`, '', 1)).toThrow(`The question contains “${token}”`);
     }
-    expect(() => builder.build('e>', '<imag', true)).toThrow('“<image>”');
-    expect(builder.build('What is < image >, {{ messages }} or <answer>?', '', true).ids.length).toBeGreaterThan(20);
+    expect(() => builder.build('e>', '<imag', 1)).toThrow('“<image>”');
+    expect(builder.build('What is < image >, {{ messages }} or <answer>?', '', 1).ids.length).toBeGreaterThan(20);
   });
 
   test('questions have limits', () => {
-    expect(() => builder.build('', '', true)).toThrow('The question is empty');
-    expect(() => builder.build(' \n\t', 'A hint. ', true)).toThrow('The question is empty');
-    expect(() => builder.build('a'.repeat(2001), '', true)).toThrow('2001 characters long; at most 2000 fit');
-    expect(() => builder.build('日本'.repeat(900), '', true)).toThrow('tokens with its picture; at most 1008 fit');
+    expect(() => builder.build('', '', 1)).toThrow('The question is empty');
+    expect(() => builder.build(' \n\t', 'A hint. ', 1)).toThrow('The question is empty');
+    expect(() => builder.build('a'.repeat(2001), '', 1)).toThrow('2001 characters long; at most 2000 fit');
+    expect(() => builder.build('日本'.repeat(900), '', 1)).toThrow('tokens with its pictures; at most 1008 fit');
   });
 
   test('a tokenizer that does not belong to the config is refused', () => {

@@ -1,6 +1,6 @@
 /**
- * @file The prompt of a question: the checkpoint's chat template (Jinja), the picture's place-holder spread out as
- * processing_idefics3.py does for one tile, and the limits on what people may write.
+ * @file The prompt of a question: the checkpoint's chat template (Jinja), the place-holder of each picture spread out as
+ * processing_idefics3.py does for one tile, and the limits on what people may write. The pictures come before the text.
  *
  *   <fake_token_around_image><global-img>{<image> × tokens}<fake_token_around_image>
  */
@@ -14,8 +14,8 @@ const ROOM = 16;
 
 export interface PromptTokens {
   readonly ids: Int32Array;
-  /** Index of the first picture token; −1 without a picture. */
-  readonly imageStart: number;
+  /** Index of the first token of each picture. */
+  readonly imageStarts: readonly number[];
 }
 
 const refuse = (message: string): never => {
@@ -54,31 +54,29 @@ export class PromptBuilder {
     this.expansion = `${frame}<global-img>${'<image>'.repeat(o.imageTokens)}${frame}`;
   }
 
-  /** The prompt's text, picture spread out. `hint` goes in front of the question, as it is. */
-  render(text: string, hint: string, hasImage: boolean): string {
+  /** The prompt's text with its pictures spread out. `hint` goes in front of the question, as it is. */
+  render(text: string, hint: string, images: number): string {
     if (text.trim() === '') refuse('The question is empty. Write one.');
     const length = hint.length + text.length;
     if (length > MAX_CHARACTERS) refuse(`The question is ${length} characters long; at most ${MAX_CHARACTERS} fit. Shorten it.`);
     const special = this.tokenizer.findSpecial(hint + text);
     if (special !== null)
       refuse(`The question contains “${special}”, which the model reads as a control token. Leave it out or spell it differently.`);
-    const content = [...(hasImage ? [{ type: 'image' }] : []), { type: 'text', text: hint + text }];
+    const content = [...Array.from({ length: images }, () => ({ type: 'image' })), { type: 'text', text: hint + text }];
     const rendered = this.template.render({ messages: [{ role: 'user', content }], add_generation_prompt: true });
-    return rendered.replace('<image>', () => this.expansion);
+    return rendered.replaceAll('<image>', () => this.expansion);
   }
 
-  build(text: string, hint: string, hasImage: boolean): PromptTokens {
-    const ids = this.tokenizer.encode(this.render(text, hint, hasImage));
+  /** The prompt's tokens with that many pictures. Throws ModelError `prompt` when it does not fit into the context. */
+  build(text: string, hint: string, images: number): PromptTokens {
+    const ids = this.tokenizer.encode(this.render(text, hint, images));
     const most = this.contextLength - ROOM;
-    if (ids.length > most) refuse(`The question takes ${ids.length} tokens with its picture; at most ${most} fit. Shorten it.`);
-    const imageStart = ids.indexOf(this.imageTokenId);
-    const found = ids.reduce((n, id) => n + (id === this.imageTokenId ? 1 : 0), 0);
-    if (found !== (hasImage ? this.imageTokens : 0)) {
-      throw new ModelError(
-        'unsupported',
-        `The chat template made ${found} picture tokens where ${hasImage ? this.imageTokens : 0} are needed.`,
-      );
+    if (ids.length > most) refuse(`The question takes ${ids.length} tokens with its pictures; at most ${most} fit. Shorten it.`);
+    const found = [...ids.keys()].filter((p) => ids[p] === this.imageTokenId);
+    const wanted = images * this.imageTokens;
+    if (found.length !== wanted) {
+      throw new ModelError('unsupported', `The chat template made ${found.length} picture tokens where ${wanted} are needed.`);
     }
-    return { ids, imageStart };
+    return { ids, imageStarts: found.filter((_, i) => i % this.imageTokens === 0) };
   }
 }

@@ -20,11 +20,16 @@ export interface ImageFeatures {
   release(): void;
 }
 
+/** A picture of a prompt: `ids[start .. start + features.tokens)` are its rows. */
+export interface PromptImage {
+  readonly features: ImageFeatures;
+  readonly start: number;
+}
+
 export interface Prompt {
   readonly ids: Int32Array;
-  readonly image: ImageFeatures | null;
-  /** `ids[imageStart .. imageStart + image.tokens)` are the picture's rows; −1 without a picture. */
-  readonly imageStart: number;
+  /** In the order of the prompt; empty without a picture. */
+  readonly images: readonly PromptImage[];
 }
 
 export interface Sampled {

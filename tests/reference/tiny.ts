@@ -129,19 +129,19 @@ export function tinyLora(
 const NO_LORA: ReferenceLora = () => ({ a: [], b: [], rank: 0, scale: 0, starts: [0] });
 
 /**
- * Logits [tokens, vocab] of one sequence, all of it, causal. `features` replaces the embeddings from row `start` on.
+ * Logits [tokens, vocab] of one sequence, all of it, causal. The `features` of an image replace the embeddings from row `start` on.
  */
 export function naiveLogits(
   model: ReferenceModel,
   lora: ReferenceLora | null,
   ids: ArrayLike<number>,
-  image?: { features: ArrayLike<number>; start: number } | null,
+  images: readonly { features: ArrayLike<number>; start: number }[] = [],
 ): Float64Array {
   const { heads, kvHeads, headDim, hidden, intermediate, vocab, ropeTheta, rmsEps } = model.shape;
   const rows = ids.length;
   const plan = Uint32Array.from(Array.from({ length: rows }, (_, i) => [ids[i], i, i, 0, 0, 0, i + 1, rows]).flat());
   let x = Float64Array.from({ length: rows * hidden }, (_, i) => model.embedding[ids[Math.floor(i / hidden)] * hidden + (i % hidden)]);
-  if (image) for (let i = 0; i < image.features.length; i++) x[image.start * hidden + i] = image.features[i];
+  for (const image of images) for (let i = 0; i < image.features.length; i++) x[image.start * hidden + i] = image.features[i];
   const source = lora ?? NO_LORA;
   model.layers.forEach((layer, l) => {
     const n1 = rmsnorm(x, layer.inputNorm, rows, hidden, rmsEps);
@@ -177,9 +177,9 @@ export function naiveScores(
   prompt: ArrayLike<number>,
   response: ArrayLike<number>,
   temperature: number,
-  image?: { features: ArrayLike<number>; start: number } | null,
+  images: readonly { features: ArrayLike<number>; start: number }[] = [],
 ): { logProbs: number[]; entropies: number[] } {
-  const logits = naiveLogits(model, lora, [...Array.from(prompt), ...Array.from(response)], image);
+  const logits = naiveLogits(model, lora, [...Array.from(prompt), ...Array.from(response)], images);
   const { vocab } = model.shape;
   const each = Array.from(response, (token, t) => {
     const at = (prompt.length + t - 1) * vocab;
