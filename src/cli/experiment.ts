@@ -5,13 +5,15 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionHelp, parse, textOption, UsageError, wholeOption, type OptionSpec } from './args.ts';
 import { ExperimentError, readExperiment, type Experiment } from './experiment-file.ts';
 import { replaceFile } from './files.ts';
 import { duration } from './format.ts';
+import { drawPlots } from './plots.ts';
+import { report, tablesOf } from './report.ts';
 import { collect, resultsToJson } from './results.ts';
 import {
   isFinished,
@@ -34,7 +36,11 @@ const OPTIONS: Readonly<Record<string, OptionSpec>> = {
   jobs: { value: 'NUMBER', help: 'Runs at once (2).' },
   out: { value: 'FOLDER', help: 'Where the runs lie (runs/experiments).' },
   report: { help: 'Train nothing: write results and plots from the runs that are finished.' },
+  results: { help: 'Train nothing: make docs/results.md and all plots from the results in docs/experiments.' },
 };
+
+/** Where the experiments of the repository lie. */
+const FOLDER = 'docs/experiments';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -166,8 +172,13 @@ function choiceOf(options: ReturnType<typeof parse>['options'], experiments: rea
 
 async function main(argv: readonly string[]): Promise<boolean> {
   const { options, rest } = parse(argv, OPTIONS);
+  if (options.has('results')) {
+    for (const [path, text] of await report(FOLDER)) await replaceFile(path, text);
+    say('Wrote docs/results.md and its plots.');
+    return true;
+  }
   if (options.has('help') || rest.length === 0) {
-    say(`npm run experiment -- docs/experiments/NAME.json … [options]\n\n${optionHelp(OPTIONS)}`);
+    say(`npm run experiment -- ${FOLDER}/NAME.json … [options]\n\n${optionHelp(OPTIONS)}`);
     return true;
   }
   const out = textOption(options, 'out') ?? join('runs', 'experiments');
@@ -179,11 +190,13 @@ async function main(argv: readonly string[]): Promise<boolean> {
     complete = await train(await jobsOf(experiments, out, choiceOf(options, experiments)), out, wholeOption(options, 'jobs', 2, 1));
   }
   for (const [at, experiment] of experiments.entries()) {
-    const path = join(dirname(rest[at]), `${basename(rest[at], '.json')}.results.json`);
     const results = await collect(experiment, out);
     if (results.lanes.length === 0) continue;
-    await replaceFile(path, resultsToJson(results));
-    say(`Wrote ${path}.`);
+    const folder = dirname(rest[at]);
+    await replaceFile(join(folder, `${experiment.name}.results.json`), resultsToJson(results));
+    for (const { file, svg } of drawPlots(experiment, results)) await replaceFile(join(folder, file), svg);
+    say(`Wrote results and plots of ${experiment.name} to ${folder}.`);
+    process.stdout.write(`${tablesOf({ experiment, results })}\n`);
   }
   return complete;
 }

@@ -10,5 +10,8 @@ import { runInDeno } from '../deno.mjs';
 const bundles = resolve(import.meta.dirname, '../../dist-cli/experiments');
 mkdirSync(bundles, { recursive: true });
 const folder = mkdtempSync(join(bundles, 'code-'));
-process.exitCode = await runInDeno('experiment', process.argv.slice(2), folder);
-rmSync(folder, { recursive: true, force: true });
+try {
+  process.exitCode = await runInDeno('experiment', process.argv.slice(2), folder);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
