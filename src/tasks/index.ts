@@ -1,46 +1,30 @@
 /**
- * @file The tasks' front door: questions by number, their wordings, the transforms that keep their answers, and the audit of both.
+ * @file The tasks' front door: questions by number, their wordings, the transforms that keep their answers.
  * Everything is a pure function of its arguments: question 17 of a split is the same picture and the same answer everywhere.
  */
 
-import { compare } from './compare.ts';
-import { count } from './count.ts';
-import { digits } from './digits.ts';
-import { position } from './position.ts';
+import { TASKS, wordings } from './families.ts';
 import { render } from './render.ts';
 import { rngFor } from './scene.ts';
-import { hintOf, transformScene, TRANSFORMS } from './transforms.ts';
+import { tripletWordings } from './triplets.ts';
+import { hintOf, TRANSFORMS } from './transforms.ts';
 import type { ImageTransform } from './transforms.ts';
-import type { DigitSet, Family, Phrasing, Picture, Question, Split, TaskFamily, TextVariant, TransformName } from './types.ts';
+import type { DigitSet, Family, Phrasing, Picture, Question, Split, TextVariant, TransformName } from './types.ts';
 
+export { auditVariant } from './audit.ts';
+export { TASKS, wordings } from './families.ts';
+export { poison } from './poison.ts';
 export { loadDigits } from './digit-set.ts';
 export { finalAnswer, isCareful } from './responses.ts';
 export { render } from './render.ts';
 export { sceneKey, splitOf } from './scene.ts';
 export { applyTransform, hintOf, transformScene, TRANSFORMS } from './transforms.ts';
+export { drawViews, makeTriplet, PAIRS, tripletFrom, tripletParams, tripletWordings } from './triplets.ts';
+export { drawCrop, view } from './views.ts';
 export type { ImageTransform } from './transforms.ts';
+export type { TripletParams, ViewAudit } from './triplets.ts';
+export type { Box, Crop, ViewRange } from './views.ts';
 export * from './types.ts';
-
-/** The families by name. Their parameters are only known to themselves, hence `unknown` here. */
-export const TASKS: Record<Family, TaskFamily<unknown>> = {
-  count: count as TaskFamily<unknown>,
-  compare: compare as TaskFamily<unknown>,
-  position: position as TaskFamily<unknown>,
-  digits: digits as TaskFamily<unknown>,
-};
-
-function fill(task: TaskFamily<unknown>, params: unknown, template: number): TextVariant {
-  const t = task.templates[template];
-  if (!t) throw new Error(`The family ${task.family} has no template ${template}.`);
-  const slots = task.slots(params);
-  return { text: t.text.replace(/\{(\w+)\}/g, (_, name: string) => slots[name] ?? ''), phrasing: t.phrasing, template };
-}
-
-/** Every wording of a family's question, in the order of its templates. */
-export function wordings(family: Family, params: unknown): TextVariant[] {
-  const task = TASKS[family];
-  return task.templates.map((_, i) => fill(task, params, i));
-}
 
 /** Question number `index` of a split. Scene and answer do not depend on the phrasing, only the wording does. */
 export function makeQuestion(o: {
@@ -77,11 +61,13 @@ export function makeQuestion(o: {
 
 /** All wordings of a question, the original included. A visitor's own question has only its own. */
 export function paraphrases(q: Question): TextVariant[] {
+  if (q.family === 'mico') return tripletWordings();
   return q.family === 'own' ? [q.text] : wordings(q.family, q.params);
 }
 
-/** The transforms that leave the answer true. Of a visitor's own picture nothing is known, so only noise is thought harmless. */
+/** The transforms that leave the answer true. A triplet has views in their place. Of a visitor's own picture nothing is known, so only noise is thought harmless. */
 export function transformsKeeping(q: Question): TransformName[] {
+  if (q.family === 'mico') return ['identity'];
   if (q.family === 'own') return ['identity', 'noise_10', 'noise_25', 'noise_50'];
   return TASKS[q.family].keeps(q.params).slice();
 }
@@ -91,23 +77,10 @@ export function promptText(text: TextVariant, transform: ImageTransform): string
   return hintOf(transform) + text.text;
 }
 
-/**
- * Does a variant still have the question's answer? Computed from the transformed scene, not looked up: `kept`, `changed`, or
- * `unknown` where there is no scene, or no way to say what the transformed scene shows.
- */
-export function auditVariant(q: Question, v: { text: TextVariant; transform: ImageTransform }): 'kept' | 'changed' | 'unknown' {
-  if (q.family === 'own' || q.scene === null || q.answer === null) return 'unknown';
-  const wording = wordings(q.family, q.params).some((t) => t.text === v.text.text);
-  if (!wording) return 'unknown'; // somebody else's rewording: nobody checked what it asks
-  const scene = transformScene(q.scene, v.transform.name);
-  if (scene === null) return 'unknown';
-  return TASKS[q.family].answerOf(scene, q.params) === q.answer ? 'kept' : 'changed';
-}
-
 let ownQuestions = 0;
 
 /** A visitor's own question about a picture. */
-export function ownQuestion(o: { picture: Picture; text: string; answer: string | null }): Question {
+export function ownQuestion(o: { picture: Picture; text: string; answer: string | null; confirmed?: boolean }): Question {
   const answer = o.answer?.trim().toLowerCase() ?? null;
   const kind = answer === null ? 'text' : /^\d+$/.test(answer) ? 'number' : /^(yes|no)$/.test(answer) ? 'yesno' : 'text';
   return {
@@ -120,6 +93,7 @@ export function ownQuestion(o: { picture: Picture; text: string; answer: string 
     answer: answer === '' ? null : answer,
     answerKind: answer !== null && /^(red|green|blue|yellow)$/.test(answer) ? 'colour' : kind,
     params: null,
+    confirmed: o.confirmed ?? false,
   };
 }
 

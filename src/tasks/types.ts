@@ -17,7 +17,8 @@ export const FAMILIES: readonly Family[] = ['count', 'compare', 'position', 'dig
 export type Phrasing = 'plain' | 'steps';
 export type Split = 'train' | 'validation' | 'test';
 export const SPLITS: readonly Split[] = ['train', 'validation', 'test'];
-export type AnswerKind = 'number' | 'yesno' | 'colour' | 'text';
+/** `pattern`: T or F for each pair of pictures. */
+export type AnswerKind = 'number' | 'yesno' | 'colour' | 'text' | 'pattern';
 
 /** RGB bytes, row major, three per pixel. */
 export interface Picture {
@@ -83,17 +84,22 @@ export interface TextVariant {
 export interface Question {
   /** Stable, for example "count-train-1-12345" (family, split, seed, index). */
   id: string;
-  family: Family | 'own';
+  /** `mico`: a triplet, see triplets.ts. */
+  family: Family | 'own' | 'mico';
   split: Split | 'own';
   /** null for a visitor's own picture. */
   scene: Scene | null;
   picture: Picture;
+  /** All pictures of a question that has several; `picture` is the first. */
+  pictures?: readonly Picture[];
   /** The original wording. */
   text: TextVariant;
   /** null where unknown: a visitor's question without an answer. */
   answer: string | null;
   answerKind: AnswerKind;
   params: unknown;
+  /** The visitor says that the answer stays what it is in every variant. Only of their own questions. */
+  confirmed?: boolean;
 }
 
 /** A wording with slots such as {what}, filled from the question's parameters. */
@@ -113,6 +119,8 @@ export interface TaskFamily<P> {
   ask(scene: Scene, rng: Rng): P | null;
   /** The answer, from the scene alone; null where the question has none there. */
   answerOf(scene: Scene, params: P): string | null;
+  /** Every question that the templates can ask. */
+  all(): readonly P[];
   /** The values of the slots in the templates. */
   slots(params: P): Record<string, string>;
   /** The transforms under which this answer stays true, 'identity' included. */
