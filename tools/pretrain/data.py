@@ -1,6 +1,6 @@
-"""Reads what write-set.ts writes: pictures and texts, straight from the pipe, and packs them into batches.
+"""Reads what write-set.ts or write-triplets.ts writes: pictures and texts, straight from the pipe, and packs them into batches.
 
-Several questions about one picture share one sequence: the picture's prefix comes once, and each question with its response is a
+Several questions about one picture (or triplet) share one sequence: the picture's prefix comes once, and each question with its response is a
 branch that sees the prefix and itself, at the positions it would have alone. That is the same arithmetic for fewer tokens.
 """
 
@@ -14,7 +14,7 @@ import queue
 import numpy as np
 import torch
 
-from tokenizer import END, PREFIX, SUFFIX
+from tokenizer import END, SUFFIX, prefix_text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PIXELS = 64 * 64 * 3
@@ -25,9 +25,9 @@ def deno_command() -> list:
     return ["node", binary] if os.path.exists(binary) else ["deno"]
 
 
-def frames(*arguments):
-    """Yields (json, uint8 picture) from write-set.ts."""
-    command = deno_command() + ["run", "-A", os.path.join(HERE, "write-set.ts"), *map(str, arguments)]
+def frames(script, *arguments):
+    """Yields (json, uint8 pictures [n, 64, 64, 3]) from write-set.ts or write-triplets.ts."""
+    command = deno_command() + ["run", "-A", os.path.join(HERE, script), *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=1 << 20)
     try:
         while True:
@@ -36,7 +36,7 @@ def frames(*arguments):
                 break
             size = struct.unpack("<I", head)[0]
             info = json.loads(process.stdout.read(size))
-            yield info, np.frombuffer(process.stdout.read(PIXELS), dtype=np.uint8).reshape(64, 64, 3)
+            yield info, np.frombuffer(process.stdout.read(PIXELS * info["pictures"]), dtype=np.uint8).reshape(-1, 64, 64, 3)
     finally:
         process.stdout.close()
         process.terminate()
@@ -46,16 +46,16 @@ def frames(*arguments):
 class Packer:
     """Turns frames into tensors for one update."""
 
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer, pictures: int):
         self.tokenizer = tokenizer
-        self.prefix = tokenizer.encode(PREFIX, add_special_tokens=False).ids
+        self.prefix = tokenizer.encode(prefix_text(pictures), add_special_tokens=False).ids
         self.pad = tokenizer.token_to_id("<|im_end|>")
-        self.image_at = self.prefix.index(tokenizer.token_to_id("<image>"))
+        self.image_at = [i for i, token in enumerate(self.prefix) if token == tokenizer.token_to_id("<image>")]
 
     def encode(self, info) -> list:
         texts = []
         for b in info["branches"]:
-            texts += [b["prompt"] + SUFFIX, b["response"] + END]
+            texts += [b["prompt"] + SUFFIX + b.get("given", ""), b["response"] + END]
         ids = [e.ids for e in self.tokenizer.encode_batch(texts, add_special_tokens=False)]
         return [(ids[i], ids[i + 1]) for i in range(0, len(ids), 2)]
 
@@ -63,7 +63,7 @@ class Packer:
         return len(self.prefix) + sum(len(q) + len(r) for q, r in branches)
 
     def batch(self, items) -> dict:
-        """`items`: list of (branches, picture, classes of its cells)."""
+        """`items`: list of (branches, pictures, classes of their cells)."""
         p = len(self.prefix)
         width = max(self.length(branches) for branches, *_ in items)
         ids = np.full((len(items), width), self.pad, dtype=np.int64)
@@ -90,15 +90,15 @@ class Packer:
         sees = (seg[:, None, :] == 0) | (seg[:, None, :] == seg[:, :, None])
         mask = (sees & (order[None, None, :] <= order[None, :, None]))[:, None]
         return dict(
-            pixels=torch.from_numpy(np.stack([picture for _, picture, _ in items])), ids=torch.from_numpy(ids),
+            pixels=torch.from_numpy(np.concatenate([pictures for _, pictures, _ in items])), ids=torch.from_numpy(ids),
             position=torch.from_numpy(position), mask=mask, rows=torch.tensor(rows), columns=torch.tensor(columns),
             targets=torch.tensor(targets), questions=sum(len(b) for b, *_ in items),
             cells=torch.tensor([cells for *_, cells in items]),
         )
 
 
-def batches(packer: Packer, seed: int, first: int, groups: int, pool: int = 8, ahead: int = 16):
-    """Endless batches of about `groups` pictures each, beginning with batch number `first`; a batch is a list of parts.
+def batches(packer: Packer, script: str, seed: int, first: int, groups: int, pool: int = 8, ahead: int = 16):
+    """Endless batches of about `groups` frames each, beginning with batch number `first`; a batch is a list of parts.
 
     Frames are taken in pools of `pool` batches. Pictures of digits have short texts, pictures of shapes long ones: each kind is
     sorted by length inside the pool and cut into `pool` parts, and a batch is one part of each. So little is padding, and every
@@ -114,8 +114,8 @@ def batches(packer: Packer, seed: int, first: int, groups: int, pool: int = 8, a
 
     def read():
         held, number = [], start
-        for info, picture in frames("train", seed, start * groups, 2**30 - start * groups - 1):
-            held.append((packer.encode(info), picture, info["cells"]))
+        for info, pictures in frames(script, "train", seed, start * groups, 2**30 - start * groups - 1):
+            held.append((packer.encode(info), pictures, info["cells"]))
             if len(held) == groups * pool:
                 generator = np.random.default_rng([seed, number])
                 digits = parts([item for item in held if max(item[2]) > 12], generator)

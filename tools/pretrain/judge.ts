@@ -6,12 +6,12 @@
 import process from 'node:process';
 import { readFileSync } from 'node:fs';
 import { finalAnswer, isCareful } from '../../src/tasks/index.ts';
-import type { AnswerKind, Family } from '../../src/tasks/index.ts';
+import type { AnswerKind, Question } from '../../src/tasks/index.ts';
 
 const lines = readFileSync(0, 'utf8').split('\n').filter(Boolean);
 const verdicts = lines.map((line) => {
   const { family, kind, answer, response } = JSON.parse(line) as {
-    family: Family;
+    family: Question['family'];
     kind: AnswerKind;
     answer: string;
     response: string;

@@ -11,14 +11,18 @@ FIRST = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 LAST = ["<fake_token_around_image>", "<global-img>", "<image>", "<end_of_utterance>"]
 TAGS = ["<think>", "</think>", "<answer>", "</answer>"]
 IMAGE_TOKENS = 16
-PREFIX = "<|im_start|>User:<fake_token_around_image><global-img>" + "<image>" * IMAGE_TOKENS + "<fake_token_around_image>"
+PICTURE = "<fake_token_around_image><global-img>" + "<image>" * IMAGE_TOKENS + "<fake_token_around_image>"
 SUFFIX = "<end_of_utterance>\nAssistant:"
 END = "<end_of_utterance>"
 
 
-def prompt_text(question: str) -> str:
+def prefix_text(pictures: int) -> str:
+    return "<|im_start|>User:" + PICTURE * pictures
+
+
+def prompt_text(question: str, pictures: int) -> str:
     """The whole prompt, as the chat template and the processor write it."""
-    return PREFIX + question + SUFFIX
+    return prefix_text(pictures) + question + SUFFIX
 
 
 def train_tokenizer(texts) -> Tokenizer:

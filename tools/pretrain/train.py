@@ -1,4 +1,5 @@
-"""Pre-trains pico. See README.md for the command; `--work` keeps checkpoints, so a stopped run goes on where it was."""
+"""Pre-trains pico, or goes on from a model folder with another set. See README.md for the commands; `--work` keeps checkpoints, so a
+stopped run goes on where it was."""
 
 import argparse
 import json
@@ -11,15 +12,16 @@ import torch
 from data import Packer, batches, frames
 from export import export_folder
 from model import build, image_features, normalise, pico_config
-from tokenizer import PREFIX, SUFFIX, TAGS, train_tokenizer
+from tokenizer import TAGS, train_tokenizer
 from tokenizers import Tokenizer
+from transformers import Idefics3ForConditionalGeneration
 
 
 CELL_CLASSES = 23
 
 
 def tokenizer_texts(seed: int, count: int):
-    for info, _ in frames("train", seed, 0, count):
+    for info, _ in frames("write-set.ts", "train", seed, 0, count):
         for b in info["branches"]:
             yield b["prompt"] + "\n"
             text = b["response"]
@@ -38,8 +40,7 @@ def forward(model, helper, packer, batch):
     features = image_features(model, normalise(batch["pixels"]))
     seen = torch.nn.functional.cross_entropy(helper(features).flatten(0, 1), batch["cells"].flatten())
     embeds = model.model.text_model.embed_tokens(batch["ids"])
-    at = packer.image_at
-    embeds = torch.cat([embeds[:, :at], features.to(embeds.dtype), embeds[:, at + features.shape[1]:]], dim=1)
+    embeds = embeds.index_copy(1, torch.tensor(packer.image_at), features.reshape(len(embeds), -1, embeds.shape[-1]))
     mask = torch.zeros(batch["mask"].shape, dtype=embeds.dtype).masked_fill_(~batch["mask"], torch.finfo(embeds.dtype).min)
     hidden = model.model.text_model(
         inputs_embeds=embeds, attention_mask=mask, position_ids=batch["position"], use_cache=False
@@ -62,8 +63,11 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("--work", required=True, help="folder for checkpoints and the log")
     a.add_argument("--out", required=True, help="the model folder, refreshed at each checkpoint")
+    a.add_argument("--set", default="write-set.ts", help="the script that writes the set")
+    a.add_argument("--pictures", type=int, default=1, help="pictures per frame of the set")
+    a.add_argument("--start", help="a model folder to go on from, with its tokenizer")
     a.add_argument("--updates", type=int, default=5300)
-    a.add_argument("--groups", type=int, default=22, help="pictures per update")
+    a.add_argument("--groups", type=int, default=22, help="frames per update")
     a.add_argument("--lr", type=float, default=1.2e-3)
     a.add_argument("--last-lr", type=float, default=5e-5)
     a.add_argument("--cooldown", type=float, default=0.25, help="part of the updates over which the rate goes down")
@@ -78,12 +82,14 @@ def main():
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
     os.makedirs(o.work, exist_ok=True)
-    words = os.path.join(o.work, "tokenizer.json")
+    words = os.path.join(o.start or o.work, "tokenizer.json")
     if not os.path.exists(words):
         train_tokenizer(tokenizer_texts(o.seed, 8000)).save(words)
     tokenizer = Tokenizer.from_file(words)
-    packer = Packer(tokenizer)
+    packer = Packer(tokenizer, o.pictures)
     model = build(pico_config(tokenizer))
+    if o.start:
+        model.load_state_dict(Idefics3ForConditionalGeneration.from_pretrained(o.start, dtype=torch.float32).state_dict())
     print(f"{sum(p.numel() for p in model.parameters())} parameters, {tokenizer.get_vocab_size()} tokens", flush=True)
     helper = torch.nn.Linear(model.config.text_config.hidden_size, CELL_CLASSES)
     parts = []  # the vision tower learns at half the rate; only matrices decay
@@ -106,14 +112,14 @@ def main():
     model.train()
     log = open(os.path.join(o.work, "log.jsonl"), "a")
     clock, total, cells, seen = time.time(), 0.0, 0.0, 0
-    for batch in batches(packer, o.seed, update, o.groups):
+    for batch in batches(packer, o.set, o.seed, update, o.groups):
         for group in optimiser.param_groups:
             group["lr"] = rate(update, o) * group["scale"]
         optimiser.zero_grad(set_to_none=True)
-        tokens, pictures = sum(len(part["targets"]) for part in batch), sum(len(part["ids"]) for part in batch)
+        tokens, pictures = sum(len(part["targets"]) for part in batch), sum(len(part["pixels"]) for part in batch)
         for part in batch:
             loss, seen_loss = forward(model, helper, packer, part)
-            loss, seen_loss = loss * len(part["targets"]) / tokens, seen_loss * len(part["ids"]) / pictures
+            loss, seen_loss = loss * len(part["targets"]) / tokens, seen_loss * len(part["pixels"]) / pictures
             (loss + o.helper * seen_loss).backward()
             total += loss.item()
             cells += seen_loss.item()

@@ -1,15 +1,14 @@
 /**
  * @file Writes the pre-training set to standard output, so that the Python side trains on the very pictures that the page draws. One
- * frame is one picture with several questions and responses about it:
- *
- *     u32 length of the JSON · JSON { branches: [{ prompt, response, … }] } · 64·64·3 bytes of RGB
+ * frame (frames.ts) is one picture with several questions and responses about it.
  *
  * Frame number i is a function of the seed and i, so a run resumes anywhere: `deno run -A write-set.ts train SEED FIRST COUNT`.
  * For measuring, `deno run -A write-set.ts eval SEED SPLIT PHRASING COUNT_PER_FAMILY` writes one question per frame, with its answer.
  */
 
 import process from 'node:process';
-import { readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { put, untilClosed } from './frames.ts';
 import { careful, CAREFUL_SHARE, cellClasses, describe, hasty, lookUp } from '../../src/tasks/demonstrators.ts';
 import { FAMILIES, loadDigits, makeQuestion, TASKS, wordings } from '../../src/tasks/index.ts';
 import type { DigitSet, Family, Phrasing, Picture, Scene, Split, TransformName } from '../../src/tasks/index.ts';
@@ -86,22 +85,13 @@ function frame(seed: number, index: number, set: DigitSet): { picture: Picture; 
   }
 }
 
-function put(json: unknown, picture: Picture): void {
-  const text = new TextEncoder().encode(JSON.stringify(json));
-  const bytes = new Uint8Array(4 + text.length + picture.data.length);
-  new DataView(bytes.buffer).setUint32(0, text.length, true);
-  bytes.set(text, 4);
-  bytes.set(picture.data, 4 + text.length);
-  for (let at = 0; at < bytes.length;) at += writeSync(1, bytes, at);
-}
-
 const [mode, seed, ...rest] = process.argv.slice(2);
-try {
+untilClosed(() => {
   if (mode === 'train') {
     const [start, count] = rest.map(Number) as [number, number];
     for (let i = start; i < start + count; i++) {
       const f = frame(Number(seed), i, digits);
-      put({ branches: f.branches, cells: f.cells }, f.picture);
+      put({ branches: f.branches, cells: f.cells }, [f.picture]);
     }
   } else if (mode === 'eval') {
     const [split, phrasing, count] = rest as [Split, Phrasing, string];
@@ -111,10 +101,8 @@ try {
         const { answer, answerKind, params, scene } = q;
         const say = new Rng(Number(seed), i, family, 'demonstrator');
         const demo = { careful: careful(family, scene!, params), hasty: hasty(family, scene!, params, say) };
-        put({ branches: [{ prompt: q.text.text, response: demo.careful }], family, answer, answerKind, params, demo }, q.picture);
+        put({ branches: [{ prompt: q.text.text, response: demo.careful }], family, answer, answerKind, params, demo }, [q.picture]);
       }
     }
   } else throw new Error('usage: write-set.ts train SEED FIRST COUNT | eval SEED SPLIT PHRASING COUNT_PER_FAMILY');
-} catch (error) {
-  if ((error as { code?: string }).code !== 'EPIPE') throw error;
-}
+});
