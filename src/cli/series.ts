@@ -1,7 +1,7 @@
 /**
  * @file What is kept of every step of a run: a handful of metrics as series, and the step at which the run found the careful way.
  */
-import type { StepRecord } from '../training/record.ts';
+import type { RewardRecord, StepRecord } from '../training/record.ts';
 import { costOf } from './summary.ts';
 
 /** Metrics of the records that are kept; a series is dropped where no step has the metric. */
@@ -22,8 +22,11 @@ export const METRICS = [
   'share/redrawn',
 ] as const;
 
-/** The same, and what is computed from records: the careful share of responses to plain wordings, and each step's cost. */
-export const SERIES = [...METRICS, 'careful/plain', 'cost/samples', 'cost/token_passes'] as const;
+/**
+ * The same, and what is computed from records: the right and the careful share of responses to plain wordings (every question of a
+ * run is a new one, so that is the accuracy at the temperature of the run), and each step's cost.
+ */
+export const SERIES = [...METRICS, 'right/plain', 'careful/plain', 'cost/samples', 'cost/token_passes'] as const;
 export type SeriesName = (typeof SERIES)[number];
 
 /** One number per step, null where the step has none. */
@@ -34,19 +37,20 @@ const DIGITS = 4;
 /** Four significant digits; whole numbers stay as they are. */
 export const rounded = (x: number): number => (Number.isInteger(x) ? x : Number(x.toPrecision(DIGITS)));
 
-/** Of each response to a plain wording, whether it was careful. */
-const carefulPlain = ({ questions }: StepRecord): boolean[] =>
-  questions.flatMap((q) =>
-    q.variants.flatMap((v, j) => (v.phrasing === 'plain' ? (q.rewards[j] ?? []).map((reward) => reward.careful) : [])),
-  );
+/** Of each response to a plain wording, whether it was careful, or right. */
+const ofPlain = ({ questions }: StepRecord, holds: (r: RewardRecord) => boolean): boolean[] =>
+  questions.flatMap((q) => q.variants.flatMap((v, j) => (v.phrasing === 'plain' ? (q.rewards[j] ?? []).map(holds) : [])));
+
+const isCareful = (r: RewardRecord): boolean => r.careful;
+const isRight = (r: RewardRecord): boolean => r.accuracy === 1;
 
 export function seriesOf(records: readonly StepRecord[]): Partial<Record<SeriesName, Series>> {
   const value = (name: SeriesName, record: StepRecord): number | undefined => {
     if (name === 'cost/samples') return costOf(record).samples;
     if (name === 'cost/token_passes') return costOf(record).tokenPasses;
-    if (name !== 'careful/plain') return record.metrics[name];
-    const careful = carefulPlain(record);
-    return careful.length > 0 ? careful.filter(Boolean).length / careful.length : undefined;
+    if (name !== 'careful/plain' && name !== 'right/plain') return record.metrics[name];
+    const held = ofPlain(record, name === 'careful/plain' ? isCareful : isRight);
+    return held.length > 0 ? held.filter(Boolean).length / held.length : undefined;
   };
   const all = SERIES.map((name) => {
     const series = records.map((record) => {
@@ -66,7 +70,7 @@ const WINDOW = 5;
  * Null if it never did.
  */
 export function foundAt(records: readonly StepRecord[]): number | null {
-  const careful = records.map(carefulPlain);
+  const careful = records.map((record) => ofPlain(record, isCareful));
   for (let at = WINDOW; at <= careful.length; at++) {
     const recent = careful.slice(at - WINDOW, at).flat();
     if (recent.length > 0 && recent.filter(Boolean).length * 2 >= recent.length) return records[at - 1].step;
