@@ -64,8 +64,10 @@ function cellQuantity(name: string): CellQuantity | null {
 }
 
 const SERIES_LABELS: Partial<Record<SeriesName, { readonly label: string; readonly unit: Unit }>> = {
+  reward: { label: 'reward', unit: 'number' },
   'share/careful': { label: 'careful share of responses', unit: 'share' },
-  'careful/plain': { label: 'careful share of responses to plain wordings', unit: 'share' },
+  'right/plain': { label: 'right share of responses to plain wordings, in training', unit: 'share' },
+  'careful/plain': { label: 'careful share of responses to plain wordings, in training', unit: 'share' },
   'share/valid_advantage_ratio': { label: 'rows that teach', unit: 'share' },
   frac_reward_zero_std: { label: 'variants whose responses all earn the same', unit: 'share' },
   'share/dead_all_fail': { label: 'questions that all responses fail', unit: 'share' },
