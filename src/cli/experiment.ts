@@ -171,7 +171,9 @@ function choiceOf(options: ReturnType<typeof parse>['options'], experiments: rea
 }
 
 async function main(argv: readonly string[]): Promise<boolean> {
-  const { options, rest } = parse(argv, OPTIONS);
+  const { options, rest: named } = parse(argv, OPTIONS);
+  // the shell's *.json names them too
+  const rest = named.filter((file) => !file.endsWith('.results.json'));
   if (options.has('results')) {
     for (const [path, text] of await report(FOLDER)) await replaceFile(path, text);
     say('Wrote docs/results.md and its plots.');

@@ -53,17 +53,17 @@ const escape = (text: string): string => text.replace(/&/g, '&amp;').replace(/</
 const px = (x: number): string => String(Math.round(x * 10) / 10);
 
 /** About how wide text is: without a browser nobody knows, and fonts differ. */
-const widthOf = (text: string, size = FONT): number => text.length * size * 0.56;
+const widthOf = (text: string, size = FONT): number => text.length * size * 0.6;
 
 /** Round numbers from at most `low` to at least `high`, about `count` of them: steps of 1, 2 or 5 times a power of ten. */
-export function ticks(low: number, high: number, count = 5): number[] {
-  const span = high - low || Math.abs(high) || 1;
-  const power = 10 ** Math.floor(Math.log10(span / count));
-  const step = [1, 2, 5, 10].map((f) => f * power).find((s) => span / s <= count + 0.5) ?? 10 * power;
+export function ticks(low: number, high: number, count = 6): number[] {
+  if (low === high) return ticks(low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2, count);
+  const power = 10 ** Math.floor(Math.log10((high - low) / count));
+  const step = [1, 2, 5].map((f) => f * power).find((s) => (high - low) / s <= count + 0.5) ?? 10 * power;
   const first = Math.floor(low / step + 1e-9);
-  const last = Math.ceil((high || low + span) / step - 1e-9);
+  const last = Math.ceil(high / step - 1e-9);
   // not i·step: 3 · 0.1 is not 0.3
-  return Array.from({ length: Math.max(2, last - first + 1) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
 interface Scale {
@@ -75,7 +75,7 @@ function scale(values: readonly number[], axis: Axis, from: number, to: number):
   const all = values.filter(Number.isFinite);
   const marks = ticks(Math.min(...all), Math.max(...all)).filter((t) => !axis.within || (t >= axis.within[0] && t <= axis.within[1]));
   const [low, high] = [marks[0], marks[marks.length - 1]];
-  return { ticks: marks, at: (value) => from + ((value - low) / (high - low || 1)) * (to - from) };
+  return { ticks: marks, at: (value) => from + ((value - low) / (high - low)) * (to - from) };
 }
 
 const text = (x: number, y: number, content: string, attributes = ''): string =>
@@ -170,7 +170,7 @@ export function linePlot(o: { readonly title: string; readonly x: Axis; readonly
         [x.at(ends[at].x), y.at(ends[at].y)],
         [right + 6, labels[at]],
         [right + 14, labels[at]],
-      ])}" fill="none" stroke="${colour(at)}" stroke-width="1"/>`,
+      ])}" fill="none" stroke="${FAINT}" stroke-width="1" stroke-dasharray="1 3"/>`,
       `<circle cx="${px(right + 17)}" cy="${px(labels[at])}" r="3.5" fill="${colour(at)}"/>`,
       text(right + 25, labels[at] + 4.5, label),
     ]),

@@ -157,8 +157,10 @@ export function curveQuantity(name: string): CurveQuantity {
     };
   if (!isSeries(name))
     throw new Error(`there is no “${name}” to draw over the run; there are greedy.plain and the like, and ${SERIES.join(', ')}.`);
+  const { label, unit } = seriesLabel(name);
   return {
-    ...seriesLabel(name),
+    label: `${label} (mean of ${WINDOW} steps)`,
+    unit,
     points: ({ series }) => {
       const values = series[name] ?? [];
       let [samples, tokenPasses] = [0, 0];

@@ -94,7 +94,7 @@ function section(reported: Reported, all: readonly Reported[]): string {
     `**${e.question}**`,
     `${e.steps} steps, ${e.seeds.length === 1 ? 'seed' : 'seeds'} ${list(e.seeds)}; measured on ${test} test questions per wording before and after${between}, ${ways}.`,
     `\`\`\`sh\nnpm run experiment -- docs/experiments/${e.name}.json\n\`\`\``,
-    tablesOf(reported),
+    ...(results && results.lanes.length > 0 ? [tablesOf(reported)] : ['Not run yet.']),
     plots.map(({ plot, file }) => `![${plot.title}](experiments/${file})`).join('\n\n'),
     fillIn(e.conclusion, `docs/experiments/${e.name}.json: conclusion`, reported, all),
     results && results.lanes.length > 0 ? costLine(results) : '',
