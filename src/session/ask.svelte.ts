@@ -3,16 +3,18 @@
  * to train on it.
  */
 import type { Reply } from '../worker/protocol.ts';
-import type { Answers, DecodedPicture, OwnQuestion, PictureData, Problem } from './types.ts';
+import type { Answers, DecodedPicture, OwnQuestion, PictureData, Problem, Triplet } from './types.ts';
 
 /** What asking needs of the session. */
 export interface Asking {
   ask(question: OwnQuestion): Promise<Reply<Answers>>;
   trainOn(question: OwnQuestion | null): Promise<Reply<null>>;
   decodePicture(file: Blob): Promise<Reply<DecodedPicture>>;
+  triplet(picture: PictureData, seed: number): Promise<Reply<Triplet>>;
 }
 
 export const LONGEST_QUESTION = 400;
+const NO_PICTURE = 'There is no picture yet. Choose a file, or press “next phase” so that there is one on the board.';
 
 export class Ask {
   readonly #session: Asking;
@@ -22,6 +24,11 @@ export class Ask {
   note = $state('');
   text = $state('');
   answer = $state('');
+  /** The visitor says that the answer stays the same when noise is added. */
+  confirmed = $state(false);
+  /** With MiCo: what was made of the picture, and by which seed. */
+  triplet = $state.raw<Triplet | null>(null);
+  #seed = 0;
   busy = $state(false);
   /** Words while they come. */
   streaming = $state.raw<{ readonly before: string; readonly after: string }>({ before: '', after: '' });
@@ -45,6 +52,7 @@ export class Ask {
     }
     const { picture, width, height } = reply.value;
     this.picture = picture;
+    this.triplet = null;
     this.answers = null;
     const size = width * height >= 1e6 ? `${((width * height) / 1e6).toPrecision(3)} megapixels` : `${width} × ${height} pixels`;
     this.note = `Your picture has ${size}; the model sees it at ${picture.width} × ${picture.height}, as shown. It was taught on simple shapes and digits: expect little from photographs.`;
@@ -54,21 +62,50 @@ export class Ask {
   usePage(): void {
     this.picture = null;
     this.note = '';
+    this.triplet = null;
     this.answers = null;
+  }
+
+  /** Another model answers from now on; what was asked of the old one means nothing to it. */
+  modelChanged(): void {
+    this.triplet = null;
+    this.answers = null;
+    this.training = null;
+  }
+
+  /** A triplet of the picture at hand; each press makes another. */
+  async makeTriplet(fallback: PictureData | null): Promise<void> {
+    this.problem = null;
+    const picture = this.picture ?? fallback;
+    if (!picture) return this.#refuse(NO_PICTURE);
+    const reply = await this.#session.triplet($state.snapshot(picture) as PictureData, ++this.#seed);
+    if (!reply.ok) {
+      this.problem = reply.problem;
+      return;
+    }
+    this.picture = picture;
+    this.triplet = reply.value;
+    this.answers = null;
+  }
+
+  #refuse(message: string): void {
+    this.problem = { kind: 'question', message, advice: '' };
   }
 
   #question(fallback: PictureData | null): OwnQuestion | null {
     const text = this.text.trim();
     const refuse = (message: string): null => {
-      this.problem = { kind: 'question', message, advice: '' };
+      this.#refuse(message);
       return null;
     };
-    const picture = this.picture ?? fallback;
-    if (!picture) return refuse('There is no picture yet. Choose a file, or press “next phase” so that there is one on the board.');
+    const shown = this.picture ?? fallback;
+    if (!shown) return refuse(NO_PICTURE);
+    const picture = $state.snapshot(shown) as PictureData;
+    if (this.triplet) return { picture, text: this.triplet.text, answer: this.triplet.answer, confirmed: false, triplet: this.#seed };
     if (text === '') return refuse('The question is empty. Type one, for example “how many circles are there?”.');
     if (text.length > LONGEST_QUESTION)
       return refuse(`The question has ${text.length} characters; at most ${LONGEST_QUESTION} can be asked. Shorten it.`);
-    return { picture: $state.snapshot(picture) as PictureData, text, answer: this.answer.trim() || null };
+    return { picture, text, answer: this.answer.trim() || null, confirmed: this.confirmed, triplet: null };
   }
 
   async submit(fallback: PictureData | null, step: number): Promise<void> {
@@ -92,11 +129,7 @@ export class Ask {
     const question = on ? this.#question(fallback) : null;
     if (on && !question) return;
     if (question && question.answer === null) {
-      this.problem = {
-        kind: 'question',
-        message: 'Say what the right answer is: without one no response can be rewarded, and nothing is learned.',
-        advice: '',
-      };
+      this.#refuse('Say what the right answer is: without one no response can be rewarded, and nothing is learned.');
       return;
     }
     const reply = await this.#session.trainOn(question);

@@ -2,6 +2,8 @@
  * @file What the visitor looks at: question q, row (k; j, i) and token t. One selection for all views, so that a click in one
  * is seen in the others. Hovering previews, a click keeps.
  */
+import type { StepRecord } from './types.ts';
+
 export interface Place {
   /** The variant a response is scored under. */
   readonly k: number;
@@ -42,10 +44,14 @@ export class Selection {
     this.t = 0;
   }
 
-  /** Brings everything inside a step of this shape. */
-  clamp(questions: number, variants: number, responses: number): void {
-    if (this.q >= questions) this.question(0);
+  /** Brings everything inside a step: to a response that is there. */
+  clamp({ questions }: StepRecord): void {
+    if (this.q >= questions.length) this.question(0);
+    const question = questions[this.q];
+    if (!question || question.responses.length === 0) return;
     const { k, j, i } = this.#kept;
-    if (k >= variants || j >= variants || i >= responses) this.keep({ k: 0, j: 0, i: 0 });
+    if (k < question.variants.length && question.responses[j]?.[i]) return;
+    const sampled = question.responses.findIndex((group) => group.length > 0);
+    this.keep({ k: sampled, j: sampled, i: 0 });
   }
 }

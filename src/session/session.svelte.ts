@@ -33,6 +33,8 @@ export class Session {
   missing = $state.raw<Problem | null>(null);
   /** Steps that are finished. */
   finished = $state(0);
+  /** The next update is asked to compare the published with the corrected gradient. */
+  comparing = $state(false);
 
   readonly busy: boolean = $derived(this.status === 'working' || this.status === 'loading');
   readonly live: boolean = $derived(this.status === 'ready' || this.status === 'working');
@@ -49,6 +51,7 @@ export class Session {
       ask: (question) => this.#call((s) => s.ask(question, this.draft.applied.maxTokens)),
       trainOn: (question) => this.#call((s) => s.trainOn(question)),
       decodePicture: (file) => this.#call((s) => s.decodePicture(file)),
+      triplet: (picture, seed) => this.#call((s) => s.triplet(picture, seed)),
     });
   }
 
@@ -80,6 +83,7 @@ export class Session {
     this.status = 'loading';
     this.problem = null;
     this.progress = null;
+    this.comparing = false;
     const bridge = new Bridge((event) => bridge === this.#bridge && this.#on(event));
     this.#bridge = bridge;
     const reply = await this.#call((s) => s.load({ base: this.#base, settings: this.draft.applied, state: this.#checkpoint }));
@@ -121,6 +125,7 @@ export class Session {
         break;
       case 'phase':
         this.history.take(event.record);
+        if (event.record.phase === 'update') this.comparing = false;
         this.#fit();
         break;
       case 'checkpoint':
@@ -152,7 +157,7 @@ export class Session {
 
   #fit(): void {
     const record = this.history.current;
-    if (record) this.selection.clamp(record.questions.length, record.settings.variants, record.settings.responses);
+    if (record) this.selection.clamp(record);
   }
 
   #replayForward(): boolean {
@@ -237,13 +242,30 @@ export class Session {
     if (!this.draft.valid || !this.live) return;
     const before = this.draft.applied;
     const settings: Settings = { ...this.draft.settings };
-    const anew = settings.rank !== before.rank || settings.alpha !== before.alpha || settings.seed !== before.seed;
+    const otherModel = (settings.mico === 'off') !== (before.mico === 'off');
+    const anew = otherModel || settings.rank !== before.rank || settings.alpha !== before.alpha || settings.seed !== before.seed;
     await this.abort();
-    await this.#work(() => this.#call((s) => s.configure(settings)));
-    if (this.problem) return;
+    await this.#work(async () => {
+      const reply = await this.#call((s) => s.configure(settings));
+      this.loading = null;
+      if (!reply.ok) return reply;
+      this.info = reply.value;
+      return { ok: true, value: null };
+    });
+    if (this.problem) {
+      if (otherModel) this.draft.revert();
+      return;
+    }
     this.draft.take(settings);
+    if (otherModel) this.ask.modelChanged();
     history.replaceState(null, '', `#${settingsToHash(settings)}`);
     if (anew) await this.reset();
+  }
+
+  /** The next update also compares the published with the corrected gradient. */
+  async compareGradients(): Promise<void> {
+    this.comparing = true;
+    await this.#bridge?.tell((s) => s.compareGradients());
   }
 
   /** A new worker and a new device; training goes on from the last finished step. */

@@ -2,7 +2,7 @@
  * @file Settings while they are being edited: what stands in each field, what is wrong with it, and whether it differs from
  * the run's. Nothing reaches the trainer before `settings` is whole and free of problems.
  */
-import { PRESETS, SETTINGS, settingsProblems } from '../worker/protocol.ts';
+import { PRESETS, SETTINGS, settingsProblems, valueProblem } from '../worker/protocol.ts';
 import type { Setting, Settings } from './types.ts';
 import { presetOf } from './url-state.ts';
 
@@ -27,30 +27,31 @@ export class SettingsDraft {
     preset: this.#preset,
     ...Object.fromEntries(SETTINGS.map((s) => [s.key, valueOf(s, this.#fields[s.key] ?? fieldOf(s, this.#applied))])),
   });
-  /** One sentence per field that cannot be run. */
-  readonly problems: Readonly<Record<string, string>> = $derived(
-    Object.fromEntries(
-      SETTINGS.flatMap((s) => {
-        // each value alone, on top of a preset that can be run, so that a sentence belongs to its field
-        const [problem] = settingsProblems({
-          ...PRESETS['share-grpo'],
-          variants: 1,
-          questionsPerStep: 1,
-          responses: 2,
-          [s.key]: this.settings[s.key],
-        });
-        return problem ? [[s.key, problem]] : [];
-      }),
-    ),
-  );
-  /** What is wrong with the fields together. */
-  readonly problem: string | null = $derived(Object.keys(this.problems).length > 0 ? null : (settingsProblems(this.settings)[0] ?? null));
-  readonly valid: boolean = $derived(Object.keys(this.problems).length === 0 && this.problem === null);
+  /** What is wrong, one sentence per field: with its value, or with what it makes together with the others. */
+  readonly problems: Readonly<Record<string, string>> = $derived.by(() => {
+    const alone = SETTINGS.flatMap((s) => {
+      const problem = valueProblem(s, this.settings[s.key]);
+      return problem ? [[s.key, problem]] : [];
+    });
+    const found = alone.length > 0 ? alone : settingsProblems(this.settings).map((problem) => [this.#culprit(problem), problem]);
+    return Object.fromEntries(found) as Record<string, string>;
+  });
+  readonly valid: boolean = $derived(Object.keys(this.problems).length === 0);
   readonly dirty: boolean = $derived(JSON.stringify(this.settings) !== JSON.stringify(this.#applied));
   /** The fields that differ from the preset. */
   readonly changed: readonly string[] = $derived(
     SETTINGS.filter((s) => String(this.settings[s.key]) !== String(presetOf(this.settings)[s.key])).map((s) => s.key),
   );
+
+  /** The field that a sentence about several is put beside: the one that it names first, else one that was edited. */
+  #culprit(problem: string): string {
+    const named = SETTINGS.find((s) => problem.startsWith(s.symbol ? `${s.label} (${s.symbol})` : `${s.label} `));
+    const { settings } = this;
+    const edited = SETTINGS.find(
+      ({ key }) => settings[key] !== this.#applied[key] && !settingsProblems({ ...settings, [key]: this.#applied[key] }).includes(problem),
+    );
+    return (named ?? edited ?? SETTINGS[0]).key;
+  }
 
   get applied(): Settings {
     return this.#applied;

@@ -4,6 +4,7 @@ export type {
   EvaluationRecord,
   Floats,
   GroupState,
+  InnerUpdate,
   PairRecord,
   Phase,
   PictureData,
@@ -15,5 +16,16 @@ export type {
   VariantRecord,
 } from '../training/record.ts';
 export type { NumberSetting, Setting, Settings } from '../training/settings.ts';
-export type { Answers, DecodedPicture, LoadProgress, ModelInfo, OwnQuestion, Problem, Progress, RunState } from '../worker/protocol.ts';
-export { DEFAULTS, PHASES, PRESETS, SETTINGS } from '../worker/protocol.ts';
+export type {
+  Answers,
+  DecodedPicture,
+  LoadProgress,
+  ModelInfo,
+  OwnQuestion,
+  PresetName,
+  Problem,
+  Progress,
+  RunState,
+  Triplet,
+} from '../worker/protocol.ts';
+export { ABOUT, DEFAULTS, GROUPS, PHASES, PRESET_NAMES, PRESETS, SETTINGS, TELLING } from '../worker/protocol.ts';

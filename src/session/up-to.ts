@@ -29,6 +29,7 @@ export function upTo(record: StepRecord, phase: Phase): StepRecord {
     ...record,
     phase,
     questions: record.questions.map((q) => questionUpTo(q, has)),
+    redrawn: has('advantage') ? record.redrawn : [],
     update: has('update') ? record.update : null,
     evaluation: has('evaluate') ? record.evaluation : null,
   };

@@ -1,5 +1,5 @@
 /**
- * @file Asking the model a question of one's own about a picture, with or without the adapter: the same prompt, the same
+ * @file Asking the model a question of one's own about a picture or several, with or without the adapter: the same prompt, the same
  * sampler, no reward.
  */
 import type { PictureData, ResponseRecord } from './record.ts';
@@ -7,7 +7,8 @@ import { aborting, responseText, type TrainablePolicy } from './rollout.ts';
 
 export interface AskOptions {
   readonly policy: Pick<TrainablePolicy, 'eos' | 'encodeImages' | 'prompt' | 'decode' | 'pieces' | 'sample'>;
-  readonly picture: PictureData;
+  /** One; three for a triplet of MiCo. */
+  readonly pictures: readonly PictureData[];
   readonly text: string;
   readonly hint?: string;
   /** False: the base model, as it was before training. */
@@ -25,9 +26,9 @@ export interface AskOptions {
 /** One response. Throws ModelError `prompt` with a sentence when the text cannot be asked (empty, too long). */
 export async function ask(o: AskOptions): Promise<ResponseRecord> {
   const { policy } = o;
-  const [image] = await policy.encodeImages([o.picture]);
+  const images = await policy.encodeImages(o.pictures);
   try {
-    const prompt = policy.prompt({ text: o.text, image, ...(o.hint ? { hint: o.hint } : {}) });
+    const prompt = policy.prompt({ text: o.text, images, ...(o.hint ? { hint: o.hint } : {}) });
     const [[s]] = await policy.sample({
       prompts: [prompt],
       n: 1,
@@ -49,6 +50,6 @@ export async function ask(o: AskOptions): Promise<ResponseRecord> {
       finish: s.finish,
     };
   } finally {
-    image.release();
+    for (const image of images) image.release();
   }
 }

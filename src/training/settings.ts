@@ -129,7 +129,8 @@ export class SettingsError extends Error {
 
 const span = (s: NumberSetting): string => (s.open ? `above ${s.min} and at most ${s.max}` : `between ${s.min} and ${s.max}`);
 
-function problemOf(setting: Setting, value: unknown): string | null {
+/** What is wrong with one value, whatever the others are; null if nothing is. */
+export function valueProblem(setting: Setting, value: unknown): string | null {
   const name = setting.symbol ? `${setting.label} (${setting.symbol})` : setting.label;
   if (setting.kind === 'number') {
     const x = value as number;
@@ -194,7 +195,7 @@ function combinationProblems(s: Settings): string[] {
 
 /** The sentences that say what is wrong with settings; empty if they can be run. */
 export function settingsProblems(settings: Settings): string[] {
-  const problems = SETTINGS.map((s) => problemOf(s, settings[s.key])).filter((p) => p !== null);
+  const problems = SETTINGS.map((s) => valueProblem(s, settings[s.key])).filter((p) => p !== null);
   return problems.length > 0 ? problems : combinationProblems(settings);
 }
 

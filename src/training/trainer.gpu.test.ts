@@ -134,14 +134,14 @@ describe('asking', () => {
   const picture = { width: 64, height: 64, data: new Uint8Array(64 * 64 * 3).fill(200) };
 
   it('answers the same each time, greedily', async () => {
-    const o = { policy, picture, text: 'how many red circles are there?', adapter: false, maxTokens: 12 };
+    const o = { policy, pictures: [picture], text: 'how many red circles are there?', adapter: false, maxTokens: 12 };
     const first = await ask(o);
     expect(first.tokens.length).toBeGreaterThan(0);
     expect((await ask(o)).text).toBe(first.text);
   });
 
   it('says what is wrong with a text that cannot be asked', async () => {
-    const o = { policy, picture, adapter: true, maxTokens: 12 };
+    const o = { policy, pictures: [picture], adapter: true, maxTokens: 12 };
     await expect(ask({ ...o, text: '' })).rejects.toThrow(/empty/i);
     await expect(ask({ ...o, text: 'a'.repeat(5000) })).rejects.toThrow(/long/i);
   });

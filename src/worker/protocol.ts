@@ -10,9 +10,11 @@ import type { RunState } from '../training/trainer.ts';
 
 export { readJsonl, toJson } from '../training/jsonl.ts';
 export { PHASES } from '../training/record.ts';
-export { DEFAULTS, PRESETS } from '../training/presets.ts';
-export { SETTINGS, settingsProblems } from '../training/settings.ts';
+export { TELLING } from '../training/preset-table.ts';
+export { ABOUT, DEFAULTS, PRESET_NAMES, PRESETS } from '../training/presets.ts';
+export { GROUPS, SETTINGS, settingsProblems, valueProblem } from '../training/settings.ts';
 export type { AdapterFiles, LoadProgress, ModelInfo } from '../model/types.ts';
+export type { PresetName } from '../training/presets.ts';
 export type { Progress } from '../training/rollout.ts';
 export type { RunState } from '../training/trainer.ts';
 
@@ -45,6 +47,17 @@ export interface OwnQuestion {
   readonly text: string;
   /** The right answer, if the visitor knows it; without one nothing can be learned from it. */
   readonly answer: string | null;
+  /** The visitor says that the answer stays the same when noise is added. */
+  readonly confirmed: boolean;
+  /** The picture is made into a triplet by this seed (MiCo); it brings its own question and answer. */
+  readonly triplet: number | null;
+}
+
+/** What MiCo makes of a visitor's picture: it twice, and once with a patch painted in. */
+export interface Triplet {
+  readonly pictures: readonly PictureData[];
+  readonly text: string;
+  readonly answer: string;
 }
 
 /** The same question, greedily: with the adapter off (before training) and on (now). */
@@ -79,11 +92,15 @@ export interface LoadOptions {
   readonly state: RunState | null;
 }
 
-/** The worker's methods. Calls run one after the other; `pause`, `abort`, `decodePicture` and `destroyDevice` overtake. */
+/** The worker's methods. Calls run one after the other; `pause`, `abort`, `compareGradients`, `decodePicture`,
+ * `triplet` and `destroyDevice` overtake. */
 export interface Service {
   load(options: LoadOptions): Promise<Reply<ModelInfo>>;
-  /** From the next step on. A begun step is given up; a new rank or alpha starts a new adapter. */
-  configure(settings: Settings): Promise<Reply<null>>;
+  /**
+   * From the next step on. A begun step is given up; a new rank or alpha starts a new adapter, and so does a change between
+   * Share-GRPO and MiCo, which have a model each. If the other model cannot be loaded, everything stays as it is.
+   */
+  configure(settings: Settings): Promise<Reply<ModelInfo>>;
   /** A fresh adapter, step 0. */
   reset(): Promise<Reply<null>>;
   /** One phase; the record comes as an event. */
@@ -94,10 +111,13 @@ export interface Service {
   pause(): Promise<void>;
   /** The begun step is given up: the adapter is the one from before it. */
   abort(): Promise<void>;
+  /** The next update also compares the published with the corrected gradient, once. */
+  compareGradients(): Promise<void>;
   ask(question: OwnQuestion, maxTokens: number): Promise<Reply<Answers>>;
   /** From the next step on its first question is this one; null goes back to the tasks. */
   trainOn(question: OwnQuestion | null): Promise<Reply<null>>;
   decodePicture(file: Blob): Promise<Reply<DecodedPicture>>;
+  triplet(picture: PictureData, seed: number): Promise<Reply<Triplet>>;
   exportAdapter(): Promise<Reply<AdapterFiles>>;
   /** Destroys the device, as a driver reset would: to see that nothing is lost with it. */
   destroyDevice(): Promise<void>;

@@ -7,25 +7,32 @@ import { urlSource } from '../model/checkpoint.ts';
 import { ModelError } from '../model/errors.ts';
 import { Policy } from '../model/policy.ts';
 import { webgpuVision } from '../model/vision-webgpu.ts';
-import { loadDigits, ownQuestion, type DigitSet, type Question } from '../tasks/index.ts';
+import { loadDigits, type DigitSet, type Question } from '../tasks/index.ts';
 import { ask } from '../training/ask.ts';
 import type { StepRecord } from '../training/record.ts';
 import type { Settings } from '../training/settings.ts';
 import { checkSettings } from '../training/settings.ts';
-import { Trainer } from '../training/trainer.ts';
+import { Trainer, type Progress, type StepOptions } from '../training/trainer.ts';
+import { asked, questionFrom, tripletOf } from './own-question.ts';
 import { decodePicture } from './picture.ts';
 import { Aborted, problemOf, reply } from './problems.ts';
 import type { Answers, LoadOptions, ModelInfo, OwnQuestion, Service, WorkerEvent } from './protocol.ts';
 import { Queue } from './queue.ts';
 
-const MODEL = 'models/pico/';
+/** MiCo's questions have three pictures; its model was taught to read them. */
+const MODELS = { off: 'models/pico/', mico: 'models/pico-mico/' } as const;
+type ModelPath = (typeof MODELS)[keyof typeof MODELS];
+const modelFor = ({ mico }: Pick<Settings, 'mico'>): ModelPath => MODELS[mico === 'off' ? 'off' : 'mico'];
+
 const DIGITS = 'data/digits.bin';
 const IMAGE_SIDE = 64;
-const LONGEST_QUESTION = 400; // characters; also keeps a pasted book from the tokenizer
 
 /** What is there once the model is loaded. */
 interface Loaded {
+  readonly base: string;
   readonly gpu: Gpu;
+  readonly digits: DigitSet;
+  readonly path: ModelPath;
   readonly policy: Policy;
   readonly trainer: Trainer;
 }
@@ -36,6 +43,9 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
   let step: AsyncGenerator<StepRecord, void, void> | null = null;
   let controller = new AbortController();
   let paused = false;
+  /** Those of the begun step; the trainer reads what the update is asked for when it gets there. */
+  let options: { -readonly [K in keyof StepOptions]: StepOptions[K] } = {};
+  let comparing = false;
   let own: Question | null = null;
 
   const model = (): Loaded => {
@@ -51,20 +61,13 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
     const gpu = await Gpu.open();
     try {
       const digits = await readDigits(base, emit);
-      const { rank, alpha, seed } = state?.settings ?? settings;
-      const policy = await Policy.load(gpu, urlSource(base + MODEL), {
-        rank,
-        alpha,
-        seed,
-        vision: webgpuVision,
-        onProgress: (progress) => emit({ type: 'load', progress }),
-      });
+      const policy = await loadPolicy(gpu, base, state?.settings ?? settings);
       const trainer = new Trainer({ policy, settings: state?.settings ?? settings, digits });
       if (state) {
         trainer.restore(state);
         trainer.configure(settings);
       }
-      loaded = { gpu, policy, trainer };
+      loaded = { base, gpu, digits, path: modelFor(settings), policy, trainer };
       gpu.onLost((error) => emit({ type: 'lost', problem: problemOf(error) }));
       return policy.info;
     } catch (error) {
@@ -73,19 +76,46 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
     }
   }
 
+  const loadPolicy = (gpu: Gpu, base: string, settings: Settings): Promise<Policy> =>
+    Policy.load(gpu, urlSource(base + modelFor(settings)), {
+      rank: settings.rank,
+      alpha: settings.alpha,
+      seed: settings.seed,
+      vision: webgpuVision,
+      onProgress: (progress) => emit({ type: 'load', progress }),
+    });
+
+  async function configure(settings: Settings): Promise<ModelInfo> {
+    checkSettings(settings);
+    await giveUp();
+    const { base, gpu, digits, path, policy, trainer } = model();
+    if (modelFor(settings) === path) {
+      trainer.configure(settings);
+      return policy.info;
+    }
+    // the old model goes only when the new one is there
+    const next = await loadPolicy(gpu, base, settings).catch((error: unknown) => {
+      const { message } = problemOf(error);
+      throw new ModelError('file', `The model for these settings could not be loaded: ${message} Training goes on with the one at hand.`);
+    });
+    policy.destroy();
+    own = null;
+    loaded = { base, gpu, digits, path: modelFor(settings), policy: next, trainer: new Trainer({ policy: next, settings, digits }) };
+    return next.info;
+  }
+
   /** Runs the next phase; at the end of a step the state to go on from is sent too. */
   async function phase(): Promise<boolean> {
     const { trainer } = model();
     if (!step) {
       controller = new AbortController();
-      step = trainer.run({
-        signal: controller.signal,
-        onProgress: (progress) => emit({ type: 'progress', progress }),
-        own: own ? [own] : [],
-      });
+      const onProgress = (progress: Progress): void => emit({ type: 'progress', progress });
+      options = { signal: controller.signal, onProgress, own: own ? [own] : [], ...(comparing ? { compareGradients: true } : {}) };
+      step = trainer.run(options);
     }
     try {
       const { value: record } = await step.next();
+      if (record?.phase === 'update') comparing = false;
       if (record) emit({ type: 'phase', record });
       if (record && record.phase !== 'evaluate') return false;
       await step.next();
@@ -106,13 +136,13 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
   }
 
   async function answer(question: OwnQuestion, maxTokens: number): Promise<Answers> {
-    checkQuestion(question);
+    const { pictures, text } = asked(question);
     const { policy } = model();
     const once = (adapter: boolean): ReturnType<typeof ask> =>
       ask({
         policy,
-        picture: question.picture,
-        text: question.text.trim(),
+        pictures,
+        text,
         adapter,
         maxTokens,
         onText: (text) => emit({ type: 'asked', which: adapter ? 'after' : 'before', text }),
@@ -122,15 +152,7 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
 
   return {
     load: (options) => queue.add(() => reply(() => open(options))),
-    configure: (settings: Settings) =>
-      queue.add(() =>
-        reply(async () => {
-          checkSettings(settings);
-          await giveUp();
-          model().trainer.configure(settings);
-          return null;
-        }),
-      ),
+    configure: (settings) => queue.add(() => reply(() => configure(settings))),
     reset: () =>
       queue.add(() =>
         reply(async () => {
@@ -153,26 +175,20 @@ export function createService(emit: (event: WorkerEvent) => void): Service {
       controller.abort(new Aborted());
       await queue.add(giveUp);
     },
+    compareGradients: async () => void (comparing = options.compareGradients = true),
     ask: (question, maxTokens) => queue.add(() => reply(() => answer(question, maxTokens))),
     trainOn: (question) =>
       queue.add(() =>
         reply(async () => {
-          if (question) checkQuestion(question);
-          own = question && ownQuestion({ picture: question.picture, text: question.text.trim(), answer: question.answer });
+          own = question && questionFrom(question);
           return null;
         }),
       ),
     decodePicture: (file) => reply(() => decodePicture(file, loaded?.policy.info.imageSize ?? IMAGE_SIDE)),
+    triplet: (picture, seed) => reply(async () => tripletOf(picture, seed)),
     exportAdapter: () => queue.add(() => reply(() => model().policy.exportAdapter())),
     destroyDevice: async () => loaded?.gpu.device.destroy(),
   };
-}
-
-function checkQuestion(question: OwnQuestion): void {
-  const length = question.text.trim().length;
-  if (length === 0) throw new ModelError('prompt', 'The question is empty. Type one, for example “how many circles are there?”.');
-  if (length > LONGEST_QUESTION)
-    throw new ModelError('prompt', `The question has ${length} characters; at most ${LONGEST_QUESTION} can be asked. Shorten it.`);
 }
 
 async function readDigits(base: string, emit: (event: WorkerEvent) => void): Promise<DigitSet> {
