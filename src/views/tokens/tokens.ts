@@ -2,7 +2,7 @@
  * @file What is known of one token of a response, and how strongly each lens colours it.
  */
 import type { Selection, TokenLens } from '../../session/selection.svelte.ts';
-import type { PairRecord, QuestionRecord, ResponseRecord } from '../../session/types.ts';
+import type { PairRecord, QuestionRecord, ResponseRecord, Settings } from '../../session/types.ts';
 import { advantageFill, inkFill } from '../../ui/advantage.ts';
 import { number, signed } from '../../ui/format.ts';
 
@@ -49,14 +49,19 @@ export function visible(piece: string): string {
   return piece.replace(/ /g, '␣').replace(/\n/g, '↵') || '∅';
 }
 
-export function tokenTip(row: Row, t: number): string {
+export function tokenTip(row: Row, t: number, settings: Settings): string {
   const l = logProb(row, t);
   const lines = [
     `Token ${t + 1} of ${row.response.pieces.length}: “${visible(row.response.pieces[t])}”.`,
     `log π_old = ${number(l)}, so its probability was ${number(Math.exp(l))}.`,
     `Entropy of its distribution: ${number(row.response.entropies[t])} nats.`,
   ];
-  if (row.pair) lines.push(`Transfer gap Δ = ${signed(row.pair.transferGap[t])} nats.`);
-  if (row.pair?.ratios) lines.push(`Ratio after the update: ${number(row.pair.ratios[t])}${row.pair.clipped?.[t] ? ', clipped' : ''}.`);
+  const { pair } = row;
+  if (pair) lines.push(`Transfer gap Δ = ${signed(pair.transferGap[t])} nats; weight w = ${number(pair.weights[t])}.`);
+  if (pair?.base) lines.push(`The base model gives it log π_base = ${number(pair.base[t])}.`);
+  if (pair?.ratios) {
+    const whose = settings.ratioLevel === 'sequence' ? 'Ratio of the whole response' : 'Ratio';
+    lines.push(`${whose} after the update: ${number(pair.ratios[t])}${pair.clipped?.[t] ? ', clipped' : ''}.`);
+  }
   return lines.join('\n');
 }
