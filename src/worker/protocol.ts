@@ -8,6 +8,7 @@ import type { Progress } from '../training/rollout.ts';
 import type { Settings } from '../training/settings.ts';
 import type { RunState } from '../training/trainer.ts';
 
+export { rowCounts } from '../algorithm/rows.ts';
 export { readJsonl, toJson } from '../training/jsonl.ts';
 export { PHASES } from '../training/record.ts';
 export { TELLING } from '../training/preset-table.ts';
