@@ -85,6 +85,17 @@ function partsOf(groups: readonly RowGroup[], questions: number, parts: number):
   return Array.from({ length: parts }, (_, p) => groups.filter((g) => Math.floor((g.question * parts) / questions) === p));
 }
 
+/** What of a row can clip: each of its tokens, or its one ratio; nothing of a masked row. TRL counts so. */
+function marksOf(row: Row, { level, clip }: Objective): Int32Array {
+  if (row.masked) return new Int32Array(0);
+  const marks = Int32Array.from(rowRatios(row, level), (r) => clipMark(r, row.advantage, clip));
+  return level === 'sequence' ? marks.subarray(0, 1) : marks;
+}
+
+/** How many of them the rows of a part have in all. */
+const clippable = (size: BatchSize, groups: readonly RowGroup[], { level }: Objective): number =>
+  level === 'token' ? size.tokens : groups.flatMap((g) => g.rows).filter((row) => !row.masked && row.tokens.length > 0).length;
+
 /** Adds the gradient of the objective over some groups; the loss and the marks of clipped tokens are those at the weights of now. */
 async function accumulate(
   c: StepContext,
@@ -105,8 +116,7 @@ async function accumulate(
         const row = rowOf(counted, logProbs);
         const terms = rowTerms(weights ? { ...row, weights: weights(counted) } : row, objective, size);
         loss += terms.loss;
-        for (const ratio of rowRatios(row, objective.level)) {
-          const mark = clipMark(ratio, row.advantage, objective.clip);
+        for (const mark of marksOf(row, objective)) {
           if (mark < 0) low++;
           if (mark > 0) high++;
         }
@@ -136,8 +146,8 @@ async function learn(c: StepContext, counted: readonly RowGroup[]): Promise<Inne
         weightDecay: settings.weightDecay,
         maxGradNorm: settings.maxGradNorm,
       });
-      const tokens = Math.max(1, own.tokens);
-      inner.push({ loss, gradNorm, gradScale, clipLow: low / tokens, clipHigh: high / tokens });
+      const count = Math.max(1, clippable(own, part, objectiveOf(settings)));
+      inner.push({ loss, gradNorm, gradScale, clipLow: low / count, clipHigh: high / count });
       c.report({ phase: 'update', done: inner.length, total: settings.iterations * parts.length });
     }
   }
@@ -177,11 +187,10 @@ async function measure(c: StepContext, size: BatchSize): Promise<Pick<UpdateReco
           const masked = maskTruncated === 'on' && q.responses[j][i].finish === 'length';
           const row = rowOf({ pair, masked, tokens: new Int32Array(0), own: k === j }, logProbs);
           const ratios = Float32Array.from(rowRatios(row, objective.level));
-          const clipped = Int32Array.from(ratios, (r) => clipMark(r, pair.advantage, objective.clip));
           pair.ratios = ratios;
-          pair.clipped = clipped;
+          pair.clipped = Int32Array.from(ratios, (r) => clipMark(r, pair.advantage, objective.clip));
           if (!rowCounts(c.settings, k, j)) return;
-          marks.push(clipped);
+          marks.push(marksOf(row, objective));
           lossAfter += rowTerms(row, objective, size).loss;
         }),
       ),
