@@ -7,7 +7,7 @@ import type { AnswerKind, Family } from './types.ts';
 const COLOUR = '(?:red|green|blue|yellow)';
 const KIND = '(?:circle|square|triangle)';
 const LISTED = `${COLOUR} ${KIND} \\d+ in \\d+\\.`;
-const AT = `${COLOUR} ${KIND} \\d+`;
+const ITEM = `(?:${COLOUR} ${KIND}|no shape)`;
 const PLACE = `${COLOUR} ${KIND} row [1-4] column [1-4]`;
 
 /** The grammar of a careful think part, by family. */
@@ -16,7 +16,7 @@ const CAREFUL: Record<Family | 'mico', RegExp> = {
   compare: new RegExp(`^(?:(?:${COLOUR}|${KIND}) (?:0|\\d+ in \\d+)\\. )+so \\d+ and \\d+$`),
   position: new RegExp(`^${PLACE}\\. (?:left of|right of|above|below) it ${PLACE}\\. so ${COLOUR}$`),
   digits: /^(?:\d+ and \d+ make \d+\. ?)+ ?so \d+$/,
-  mico: new RegExp(`^(?:${AT}(?: ${AT})*\\. ){3}so [12] and [23]$`),
+  mico: new RegExp(`^(?:\\d+(?: ${ITEM}){3}\\. )+so [12] and [23]$`),
 };
 
 /** The text between two tags, trimmed; null where a tag is missing. */

@@ -1,16 +1,18 @@
 /**
  * @file The two demonstrators of pico-mico, by the idea of demonstrators.ts. Only its pre-training uses them.
  *
- * The *careful* one lists the shapes of each picture with their cells, then says which two are the same, and is right. The cells are
- * those of the whole picture, whatever the view cut off, so both views of a scene are listed alike. The *hasty* one guesses without
- * looking, mostly that the first two are the same, and is right in a third of the cases.
+ * The *careful* one goes through the cells that are not empty in all three pictures, row by row, and says what each picture has there,
+ * until they differ; then it says which two are the same, and is right. So each step is a look at one place, and each comparison is of
+ * three things side by side: of three whole lists pico learnt to compare the lengths and no more. The cells are those of the whole
+ * picture, whatever a view cut off. The *hasty* one guesses without looking, mostly that the first two are the same, and is right in
+ * a third of the cases.
  */
 import { UNFORMATTED_SHARE } from './demonstrators.ts';
 import { Rng } from './random.ts';
 import { CELL, GRID } from './scene.ts';
 import { PAIRS, patternOf, tripletParams } from './triplets.ts';
 import { COLOURS, KINDS } from './types.ts';
-import type { Question, ShapesScene } from './types.ts';
+import type { Question, Shape, ShapesScene } from './types.ts';
 import type { Crop } from './views.ts';
 
 /** Of a hundred answers to a phrasing, how many the careful one gives. */
@@ -29,17 +31,31 @@ export function sceneOf(q: Question, index: number): ShapesScene {
   return index === odd ? scenes.b : scenes.a;
 }
 
-/** "red circle 3 blue square 7.": the shapes and their cells, numbered row by row from 1 to 16. */
-export function listing(scene: ShapesScene): string {
-  return `${scene.shapes.map((s) => `${s.colour} ${s.kind} ${s.row * GRID + s.column + 1}`).join(' ')}.`;
+/** The cells are numbered row by row, from 1 to 16. */
+function cellOf(s: Shape): number {
+  return s.row * GRID + s.column + 1;
 }
 
-/** What the careful demonstrator says. Always right. */
+/** "red circle 3 blue square 7.": one picture's shapes and their cells. */
+export function listing(scene: ShapesScene): string {
+  return `${scene.shapes.map((s) => `${s.colour} ${s.kind} ${cellOf(s)}`).join(' ')}.`;
+}
+
+/** What the careful demonstrator says: "3 red circle red circle red circle. 7 blue square no shape blue square. so 1 and 3". */
 export function carefulTriplet(q: Question): string {
   const { odd } = tripletParams(q);
-  const lists = [0, 1, 2].map((i) => listing(sceneOf(q, i))).join(' ');
+  const scenes = [0, 1, 2].map((i) => sceneOf(q, i));
+  const cells = new Set(scenes.flatMap((scene) => scene.shapes.map(cellOf)));
+  const lines: string[] = [];
+  for (const cell of [...cells].sort((a, b) => a - b)) {
+    const found = scenes
+      .map((scene) => scene.shapes.find((s) => cellOf(s) === cell))
+      .map((s) => (s ? `${s.colour} ${s.kind}` : 'no shape'));
+    lines.push(`${cell} ${found.join(' ')}.`);
+    if (new Set(found).size > 1) break;
+  }
   const [first, second] = PAIRS.find((pair) => pair.every((i) => i !== odd)) ?? PAIRS[0];
-  return wrap(`${lists} so ${first + 1} and ${second + 1}`, patternOf(odd));
+  return wrap(`${lines.join(' ')} so ${first + 1} and ${second + 1}`, patternOf(odd));
 }
 
 /** What the hasty demonstrator says, whatever the pictures show. */

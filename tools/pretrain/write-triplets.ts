@@ -25,8 +25,8 @@ const RANGE_WEIGHTS = [70, 15, 15];
 /** Of the triplets: asked about plainly as well (the hasty way is learnt soon), and asked for the shapes of one picture. */
 const PLAIN_SHARE = 0.5;
 const ONE_LISTED_SHARE = 0.4;
-/** Comparisons of lists that go with a triplet. */
-const COMPARISONS = 6;
+/** Comparisons that go with a triplet. */
+const COMPARISONS = 3;
 
 /** `given` is the beginning of the response that is not learnt. */
 interface Branch {
@@ -46,7 +46,7 @@ function oneListed(q: Question, index: number): Branch {
   return { prompt: `name all shapes in ${index + 1}.`, response: ` ${listing(sceneOf(q, index))}` };
 }
 
-/** Practice in comparing: lists of pictures that are not shown, given, and which two of them are the same. */
+/** Practice in comparing: what is said of pictures that are not shown is given, and which two are the same is learnt. */
 function comparison(seed: number, rng: Rng): Branch {
   const other = makeTriplet({ seed, index: rng.int(0, 2 ** 30 - 1), split: 'train', phrasing: 'steps' });
   const said = carefulTriplet(other);
