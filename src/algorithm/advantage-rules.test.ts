@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import vectors from '../../tests/fixtures/algo-vectors.json';
 import { advantages, EPSILON, pairAdvantage } from './advantage.ts';
-import { rewardMetrics, shareMetrics } from './metrics.ts';
+import { auditMetrics, rewardMetrics, shareMetrics, viewMetrics } from './metrics.ts';
 import { rowAdvantage, rowCounts, sampledVariants } from './rows.ts';
 
 /** The published code's arithmetic: everything rounded to float32. */
@@ -130,5 +130,20 @@ describe('MiCo’s rows', () => {
     expect(sampledVariants(rules)).toEqual(sampled);
     const counted = [0, 1].flatMap((k) => [0, 1].flatMap((j) => (rowCounts(rules, k, j) ? [`${k};${j}`] : [])));
     expect(counted).toEqual([row]);
+  });
+});
+
+describe('the audit’s figures', () => {
+  it('leave out what nobody knows', () => {
+    expect(auditMetrics([{ audits: ['kept', 'changed'] }, { audits: ['kept', 'unknown'] }])).toEqual({
+      'share/audit_unknown': 0.25,
+      'share/consistency_rate': 2 / 3,
+    });
+    expect(auditMetrics([{ audits: ['unknown'] }])).toEqual({ 'share/audit_unknown': 1 });
+  });
+  it('tell weak views from strong ones', () => {
+    const triplets = [{ audits: ['kept', 'changed'] }, { audits: ['kept', 'kept'] }];
+    expect(viewMetrics(triplets)).toEqual({ 'share/kept_weak': 1, 'share/kept_strong': 0.5 });
+    expect(viewMetrics([{ audits: ['unknown', 'unknown'] }])).toEqual({});
   });
 });

@@ -2,6 +2,7 @@
  * @file A step's summary numbers. TRL's GRPOTrainer names where TRL has the metric, ours under `share/`. Counts are plain
  * numbers, lengths are tokens, log-probs and entropies nats per token, shares are 0…1.
  */
+import { STRONG, WEAK } from './rows.ts';
 import { effectiveSampleSize, k3, sum, weightOf } from './transfer.ts';
 
 export interface MetricResponse {
@@ -90,6 +91,13 @@ export function auditMetrics(questions: readonly Pick<MetricQuestion, 'audits'>[
   const known = audits.filter((a) => a !== 'unknown');
   const unknown = { 'share/audit_unknown': share(audits, (a) => a === 'unknown') };
   return known.length === 0 ? unknown : { ...unknown, 'share/consistency_rate': share(known, (a) => a === 'kept') };
+}
+
+/** The same for MiCo's weak and strong views: in how many triplets the one difference is still in sight. */
+export function viewMetrics(questions: readonly Pick<MetricQuestion, 'audits'>[]): Record<string, number> {
+  const kept = (view: number) => auditMetrics(questions.map((q) => ({ audits: [q.audits[view]] })))['share/consistency_rate'];
+  const [weak, strong] = [kept(WEAK), kept(STRONG)];
+  return weak === undefined || strong === undefined ? {} : { 'share/kept_weak': weak, 'share/kept_strong': strong };
 }
 
 /**

@@ -79,6 +79,8 @@ const SERIES_LABELS: Partial<Record<SeriesName, { readonly label: string; readon
   'share/weight_above_cap': { label: 'rows with a weight above C', unit: 'share' },
   'share/gradient_cosine': { label: 'cosine of published and corrected gradient', unit: 'number' },
   'share/consistency_rate': { label: 'variants that keep the answer', unit: 'share' },
+  'share/kept_weak': { label: 'weak views that show the difference', unit: 'share' },
+  'share/kept_strong': { label: 'strong views that show the difference', unit: 'share' },
   'share/redrawn': { label: 'questions drawn anew', unit: 'number' },
   'cost/samples': { label: 'samples per step', unit: 'count' },
   'cost/token_passes': { label: 'token-passes per step', unit: 'count' },

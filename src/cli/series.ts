@@ -19,6 +19,8 @@ export const METRICS = [
   'share/weight_above_cap',
   'share/gradient_cosine',
   'share/consistency_rate',
+  'share/kept_weak',
+  'share/kept_strong',
   'share/redrawn',
 ] as const;
 

@@ -3,7 +3,7 @@
  * expand (prompts), rollout, reward, advantage, share. The numbers come from `algorithm`, the tokens from the policy.
  */
 import { advantages, groupState } from '../algorithm/advantage.ts';
-import { auditMetrics, rewardMetrics, sampleStd, shareMetrics, type MetricQuestion } from '../algorithm/metrics.ts';
+import { auditMetrics, rewardMetrics, sampleStd, shareMetrics, viewMetrics, type MetricQuestion } from '../algorithm/metrics.ts';
 import { reward } from '../algorithm/reward.ts';
 import { rowAdvantage, rowCounts, sampledVariants, weightsOfRow } from '../algorithm/rows.ts';
 import { transferGap } from '../algorithm/transfer.ts';
@@ -104,7 +104,8 @@ export async function expand(c: StepContext, at: readonly number[], variants: re
       pairs: [],
     } satisfies QuestionRecord;
   });
-  Object.assign(c.record.metrics, auditMetrics(metricQuestions(c)));
+  const asked = metricQuestions(c);
+  Object.assign(c.record.metrics, auditMetrics(asked), c.settings.mico === 'off' ? {} : viewMetrics(asked));
 }
 
 /** Rounds of drawing anew take their random numbers from steps that no run reaches. */
