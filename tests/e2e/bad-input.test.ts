@@ -39,7 +39,7 @@ describe('bad input', () => {
 
   it.each([
     ['variants', '0', /must be between 1 and/],
-    ['responses', '1', /must be between 2 and/],
+    ['responses', '1', /Responses per variant \(n\) is 1, so there is nothing to compare within a variant/],
     ['learningRate', '1e9', /must be above 0 and at most/],
     ['maxTokens', 'many', /Longest response is NaN; it must be between/],
   ])('%s = %s is refused beside its field', async (name, value, sentence) => {

@@ -75,6 +75,8 @@ type Drawn = Omit<Chart, 'lines' | 'from' | 'to' | 'format'> & {
   readonly format?: Chart['format'];
   /** The axis ends at 1. */
   readonly share?: true;
+  /** Where else the axis ends. */
+  readonly most?: (s: StepRecord['settings']) => number;
   /** The axis follows the data below 0 too. */
   readonly free?: true;
   /** Left out of the strip while there is nothing in it. */
@@ -88,7 +90,7 @@ const CHARTS: readonly Drawn[] = [
     title: 'reward',
     unit: 'per response',
     help: 'Mean reward of the step’s responses (TRL: reward). It should rise; it is noisy, since every step asks new questions.',
-    share: true,
+    most: (s) => s.accuracyWeight + s.formatWeight,
     of: [['', 'reward']],
   },
   {
@@ -207,9 +209,10 @@ const CHARTS: readonly Drawn[] = [
 ];
 
 export function charts(records: readonly StepRecord[]): Chart[] {
-  return CHARTS.flatMap(({ of, share, free, optional, format = number, ...rest }) => {
+  return CHARTS.flatMap(({ of, share, most, free, optional, format = number, ...rest }) => {
     const drawn = typeof of === 'function' ? of(records) : lines(of.map(([name, key]) => [name, metric(records, key)] as const));
     if (optional && drawn.every((l) => l.points.length === 0)) return [];
-    return [{ ...rest, format, from: free ? null : 0, to: share ? 1 : null, lines: drawn }];
+    const to = share ? 1 : most ? Math.max(1, ...records.map((r) => most(r.settings))) : null;
+    return [{ ...rest, format, from: free ? null : 0, to, lines: drawn }];
   });
 }
