@@ -12,20 +12,24 @@ export const inDeno = 'Deno' in globalThis;
 /** Works everywhere, and is the quicker one to start where the GPU is a processor. */
 export const wasmTower = wasmVision(ortWasm);
 
-/** Pico's files, which must be those that the fixtures were made from. */
-export const picoFiles: CheckpointSource = {
-  name: 'pico',
-  async read(path, onProgress) {
-    const bytes = await urlSource(PICO).read(path, onProgress);
-    const want = (fingerprints as Record<string, string>)[path];
-    if (bytes && want) {
-      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
-      const got = Array.from(digest, (b) => b.toString(16).padStart(2, '0')).join('');
-      if (got !== want) throw new Error(`The fixtures belong to another ${path}. Run: python tools/oracle/make_fixtures.py`);
-    }
-    return bytes;
-  },
-};
+/** A model's files, which must be those that the fixtures of `script` were made from, by their SHA-256. */
+export function fingerprinted(source: CheckpointSource, prints: object, script: string): CheckpointSource {
+  return {
+    name: source.name,
+    async read(path, onProgress) {
+      const bytes = await source.read(path, onProgress);
+      const want = (prints as Record<string, unknown>)[path];
+      if (bytes && want) {
+        const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
+        const got = Array.from(digest, (b) => b.toString(16).padStart(2, '0')).join('');
+        if (got !== want) throw new Error(`The fixtures belong to another ${path}. Run: python tools/oracle/${script}`);
+      }
+      return bytes;
+    },
+  };
+}
+
+export const picoFiles = fingerprinted({ ...urlSource(PICO), name: 'pico' }, fingerprints, 'make_fixtures.py');
 
 export function openPico(gpu: Gpu, lora = { rank: 4, alpha: 8, seed: 1 }): Promise<Policy> {
   return Policy.load(gpu, picoFiles, { ...lora, vision: wasmTower });

@@ -46,9 +46,14 @@ function oneListed(q: Question, index: number): Branch {
   return { prompt: `name all shapes in ${index + 1}.`, response: ` ${listing(sceneOf(q, index))}` };
 }
 
-/** Practice in comparing: what is said of pictures that are not shown is given, and which two are the same is learnt. */
+/**
+ * Practice in comparing: what is said of pictures that are not shown is given, and which two are the same is learnt. Of the edits only
+ * those where a word has another in its place; that a shape is not there is seen at once.
+ */
 function comparison(seed: number, rng: Rng): Branch {
-  const other = makeTriplet({ seed, index: rng.int(0, 2 ** 30 - 1), split: 'train', phrasing: 'steps' });
+  let other: Question;
+  do other = makeTriplet({ seed, index: rng.int(0, 2 ** 30 - 1), split: 'train', phrasing: 'steps' });
+  while (!['colour', 'kind'].includes(tripletParams(other).edit));
   const said = carefulTriplet(other);
   const cut = said.indexOf(' so ');
   return { prompt: other.text.text, given: said.slice(0, cut), response: said.slice(cut) };
