@@ -44,6 +44,10 @@ describe('the <answer> reader', () => {
     expect(READERS.answerTag.format.test(tighten(text)) ? 1 : 0).toBe(format);
   });
 
+  it.each(vectors.mico_reward as [string, number, number][])('reads the three pairs of %j, all or nothing', (text, _, accuracy) => {
+    expect(reward(text, { ...options, answer: 'T F F', kind: 'pattern' }).accuracy).toBe(accuracy);
+  });
+
   it('never rewards an answer that nobody knows', () => {
     expect(reward('<think>x</think><answer>3</answer>', { ...options, answer: null }).accuracy).toBe(0);
   });

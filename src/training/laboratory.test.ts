@@ -1,5 +1,6 @@
 /** @file What the settings of the laboratory do to a step: rows, inner updates, dynamic sampling, masks, poison, audit, comparisons. */
 import { describe, expect, it } from 'vitest';
+import vectors from '../../tests/fixtures/algo-vectors.json';
 import { batchLoss } from '../algorithm/objective.ts';
 import { objectiveOf, rowCounts } from '../algorithm/rows.ts';
 import { fakeDigits } from '../tasks/digit-set.fixture.ts';
@@ -22,6 +23,17 @@ async function step(change: Partial<Settings>, o: { compareGradients?: boolean; 
 }
 
 const responsesOf = (r: StepRecord) => r.questions.flatMap((q) => q.responses.flat());
+
+describe('as published', () => {
+  it('transforms as often, and lays the rows out in the same order', async () => {
+    const untouched = 1 - PRESETS['share-grpo'].transformProbability;
+    expect(untouched).toBeCloseTo(vectors.augmentation['P(no transform) per variant'], 12);
+    expect(untouched ** 2).toBeCloseTo(vectors.augmentation['P(both untouched) m=2'], 12);
+    const { record } = await step({ questionsPerStep: 1 });
+    const rows = record.questions[0].pairs.flatMap((byJ, k) => byJ.flatMap((group, j) => group.map((_, i) => [k, j, i, j === k ? 1 : 0])));
+    expect(rows).toEqual(vectors.layout.first_seed);
+  });
+});
 
 describe('inner updates', () => {
   it('are iterations × minibatches, each with its loss, and the first of each part is at the old weights', async () => {
