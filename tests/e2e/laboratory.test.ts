@@ -110,3 +110,32 @@ describe('the laboratory', () => {
     await page.unroute('**/pico-mico/**');
   });
 });
+
+describe('MiCo', () => {
+  it(
+    'brings its own model; a step samples under weak views, learns on strong ones, and adds up',
+    async () => {
+      const browser = await openBrowser();
+      try {
+        const hash = '#preset=mico-corrected&questionsPerStep=1&responses=3&maxTokens=24&evaluateEvery=1000';
+        const { page, problems, picture } = await visit(browser, hash, { acceptDownloads: true, viewport: { width: 1280, height: 800 } });
+        await ready(page);
+        await page.getByText(/^pico-mico:/).waitFor();
+        await page.getByRole('button', { name: 'Whole step' }).click();
+        await ready(page, /1 step taken/);
+        const [record] = await savedRun(page);
+        addsUp(record);
+        const [q] = record.questions;
+        expect(q.family).toBe('mico');
+        expect(q.variants.map((v) => v.pictures.length)).toEqual([3, 3]);
+        expect(q.responses.map((group) => group.length)).toEqual([3, 0]);
+        expect(record.update?.rows).toBe(3);
+        expect(problems).toEqual([]);
+        await picture('mico');
+      } finally {
+        await browser.close();
+      }
+    },
+    PHASE_TIMEOUT,
+  );
+});
