@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { experimentFile } from './experiment.fixture.ts';
-import { ExperimentError, readExperiment } from './experiment-file.ts';
+import { ExperimentError } from './experiment-types.ts';
+import { readExperiment } from './experiment-file.ts';
 
 const read = (changes: Record<string, unknown>) =>
   readExperiment(JSON.stringify({ ...experimentFile, ...changes }), 'some/where/tiny.json');

@@ -1,7 +1,7 @@
 /** @file The plots that an experiment's file asks for, drawn from its results: means over seeds, 95 % intervals, and the seeds. */
 import { bootstrapMean, type Estimate } from '../algorithm/bootstrap.ts';
 import { estimate, valuesOf } from './estimates.ts';
-import type { Experiment, Plot, XAxis } from './experiment-file.ts';
+import type { Experiment, Plot, XAxis } from './experiment-types.ts';
 import { bare, value, whole } from './format.ts';
 import { dotPlot, linePlot, type Axis, type Dot, type Line } from './plot.ts';
 import { curveQuantity, quantity, type CurveQuantity, type Unit } from './quantities.ts';

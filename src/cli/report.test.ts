@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ExperimentError } from './experiment-file.ts';
+import { ExperimentError } from './experiment-types.ts';
 import { experimentFile } from './experiment.fixture.ts';
 import { fillIn, readAll, report } from './report.ts';
 import { experiment, results } from './results.fixture.ts';

@@ -9,7 +9,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { differenceTo, estimate, median, valuesOf } from './estimates.ts';
-import { ExperimentError, readExperiment, type Experiment } from './experiment-file.ts';
+import { ExperimentError, type Experiment } from './experiment-types.ts';
+import { readExperiment } from './experiment-file.ts';
 import { textIfThere } from './files.ts';
 import { bare, difference, duration, interval, value, whole } from './format.ts';
 import { drawPlots } from './plots.ts';

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { readJsonl } from '../training/jsonl.ts';
 import type { Settings } from '../training/settings.ts';
-import { ExperimentError, type Experiment, type Lane } from './experiment-file.ts';
+import { ExperimentError, type Experiment, type Lane } from './experiment-types.ts';
 import { textIfThere } from './files.ts';
 import { changesOf, filesOf, isFinished, modelSha, planOf, readSummary, RUN_FORMAT, runFolder } from './run-plan.ts';
 import type { Evaluation } from './run-training.ts';

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULTS, PRESETS } from '../training/presets.ts';
 import type { Settings } from '../training/settings.ts';
 import { experimentFile } from './experiment.fixture.ts';
-import { readExperiment, type Experiment } from './experiment-file.ts';
+import { type Experiment } from './experiment-types.ts';
+import { readExperiment } from './experiment-file.ts';
 import { replaceFile } from './files.ts';
 import {
   changesOf,

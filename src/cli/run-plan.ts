@@ -10,7 +10,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULTS } from '../training/presets.ts';
 import type { Settings } from '../training/settings.ts';
-import { ExperimentError, type Experiment, type Lane } from './experiment-file.ts';
+import { ExperimentError, type Experiment, type Lane } from './experiment-types.ts';
 import { replaceFile, textIfThere } from './files.ts';
 import type { Evaluation, RunFiles } from './run-training.ts';
 import { SUMMARY_KIND, type Cells, type RunSummary } from './summary.ts';

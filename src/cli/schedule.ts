@@ -1,7 +1,7 @@
 /**
  * @file Which runs an experiment needs, in which order, how many at once, and how long it will still take.
  */
-import type { Experiment } from './experiment-file.ts';
+import type { Experiment } from './experiment-types.ts';
 
 /** Exit status of a lane that another process is working on, and of one that was told to stop. */
 export const BUSY = 75;

@@ -3,7 +3,7 @@
  */
 import { bare, difference, interval } from './format.ts';
 import { differenceTo, estimate, median, valuesOf } from './estimates.ts';
-import type { Experiment, Lane, Table } from './experiment-file.ts';
+import type { Experiment, Lane, Table } from './experiment-types.ts';
 import { quantity } from './quantities.ts';
 import type { LaneResult, Results } from './results.ts';
 

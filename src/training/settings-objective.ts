@@ -1,8 +1,7 @@
 /**
  * @file Settings of advantages, objective and update; see settings-table.ts.
  */
-import { real, whole } from './settings-kinds.ts';
-import type { Setting } from './settings.ts';
+import { real, whole, type Setting } from './settings-kinds.ts';
 
 export const OBJECTIVE_SETTINGS: readonly Setting[] = [
   {

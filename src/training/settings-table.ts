@@ -1,9 +1,8 @@
 /**
  * @file The table of settings: each with its unit, range and meaning, in the order in which a page or a `--help` shows them.
  */
-import { real, whole } from './settings-kinds.ts';
+import { real, whole, type Setting } from './settings-kinds.ts';
 import { OBJECTIVE_SETTINGS } from './settings-objective.ts';
-import type { Setting } from './settings.ts';
 
 const STEP_SETTINGS: readonly Setting[] = [
   {
