@@ -1,0 +1,4 @@
+/** @file German: arena. */
+import type { arena as en } from '../en/arena.ts';
+
+export const arena: typeof en = {};

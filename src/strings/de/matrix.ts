@@ -1,0 +1,4 @@
+/** @file German: matrix. */
+import type { matrix as en } from '../en/matrix.ts';
+
+export const matrix: typeof en = {};

@@ -1,0 +1,4 @@
+/** @file German: samples. */
+import type { samples as en } from '../en/samples.ts';
+
+export const samples: typeof en = {};

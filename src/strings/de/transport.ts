@@ -1,0 +1,4 @@
+/** @file German: transport. */
+import type { transport as en } from '../en/transport.ts';
+
+export const transport: typeof en = {};

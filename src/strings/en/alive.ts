@@ -1,0 +1,2 @@
+/** @file English: alive. */
+export const alive = {};

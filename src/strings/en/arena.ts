@@ -1,0 +1,2 @@
+/** @file English: arena. */
+export const arena = {};

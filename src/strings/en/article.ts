@@ -1,0 +1,2 @@
+/** @file English: article. */
+export const article = {};

@@ -1,0 +1,2 @@
+/** @file English: ask. */
+export const ask = {};

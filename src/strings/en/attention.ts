@@ -1,0 +1,2 @@
+/** @file English: attention. */
+export const attention = {};

@@ -1,0 +1,2 @@
+/** @file English: board. */
+export const board = {};

@@ -1,0 +1,2 @@
+/** @file English: lessons. */
+export const lessons = {};

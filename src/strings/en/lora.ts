@@ -1,0 +1,2 @@
+/** @file English: lora. */
+export const lora = {};

@@ -1,0 +1,2 @@
+/** @file English: matrix. */
+export const matrix = {};

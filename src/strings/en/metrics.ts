@@ -1,0 +1,2 @@
+/** @file English: metrics. */
+export const metrics = {};

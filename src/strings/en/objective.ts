@@ -1,0 +1,2 @@
+/** @file English: objective. */
+export const objective = {};

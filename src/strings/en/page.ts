@@ -1,0 +1,2 @@
+/** @file English: page. */
+export const page = {};

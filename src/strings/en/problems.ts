@@ -1,0 +1,2 @@
+/** @file English: problems. */
+export const problems = {};

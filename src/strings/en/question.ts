@@ -1,0 +1,2 @@
+/** @file English: question. */
+export const question = {};

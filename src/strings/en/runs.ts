@@ -1,0 +1,2 @@
+/** @file English: runs. */
+export const runs = {};

@@ -1,0 +1,2 @@
+/** @file English: samples. */
+export const samples = {};

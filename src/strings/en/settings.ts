@@ -1,0 +1,2 @@
+/** @file English: settings. */
+export const settings = {};

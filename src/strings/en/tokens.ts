@@ -1,0 +1,2 @@
+/** @file English: tokens. */
+export const tokens = {};

@@ -1,0 +1,2 @@
+/** @file English: transfer. */
+export const transfer = {};

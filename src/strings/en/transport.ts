@@ -1,0 +1,2 @@
+/** @file English: transport. */
+export const transport = {};

@@ -1,0 +1,2 @@
+/** @file English: why. */
+export const why = {};
