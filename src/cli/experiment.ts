@@ -15,7 +15,7 @@ import { replaceFile } from './files.ts';
 import { duration } from './format.ts';
 import { drawPlots } from './plots.ts';
 import { report, tablesOf } from './report.ts';
-import { collect, resultsToJson } from './results.ts';
+import { collect, publishedRuns, resultsToJson } from './results.ts';
 import {
   isFinished,
   modelSha,
@@ -193,9 +193,9 @@ async function main(argv: readonly string[]): Promise<boolean> {
     complete = await train(await jobsOf(experiments, out, choiceOf(options, experiments)), out, wholeOption(options, 'jobs', 2, 1));
   }
   for (const [at, experiment] of experiments.entries()) {
-    const results = await collect(experiment, out);
-    if (results.lanes.length === 0) continue;
     const folder = dirname(rest[at]);
+    const results = await collect(experiment, out, await publishedRuns(folder));
+    if (results.lanes.length === 0) continue;
     await replaceFile(join(folder, `${experiment.name}.results.json`), resultsToJson(results));
     for (const { file, svg } of drawPlots(experiment, results)) await replaceFile(join(folder, file), svg);
     say(`Wrote results and plots of ${experiment.name} to ${folder}.`);

@@ -2,12 +2,13 @@
  * @file What is kept in the repository of an experiment's runs: docs/experiments/NAME.results.json. Tables, plots and
  * docs/results.md are made from these files, never from the runs themselves, so they can be made again without training.
  */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { readJsonl } from '../training/jsonl.ts';
 import type { Settings } from '../training/settings.ts';
 import { ExperimentError, type Experiment, type Lane } from './experiment-types.ts';
 import { textIfThere } from './files.ts';
-import { changesOf, filesOf, isFinished, modelSha, planOf, readSummary, RUN_FORMAT, runFolder } from './run-plan.ts';
+import { changesOf, filesOf, isFinished, modelSha, planOf, readSummary, RUN_FORMAT, runEnd, runFolder } from './run-plan.ts';
 import type { Evaluation } from './run-training.ts';
 import { foundAt, rounded, seriesOf, type Series, type SeriesName } from './series.ts';
 import type { Cells, Cost, CurvePoint } from './summary.ts';
@@ -61,14 +62,26 @@ async function runResult(folder: string, seed: number, steps: number): Promise<R
   };
 }
 
-/** The results of the runs in `out` that are finished. Throws ExperimentError. */
-export async function collect(experiment: Experiment, out: string): Promise<Results> {
+/** Results by run, as `runEnd` names it. */
+export type Published = ReadonlyMap<string, RunResult>;
+
+/** The results of all runs that the results files of a folder hold: experiments share runs. Throws ExperimentError. */
+export async function publishedRuns(folder: string): Promise<Published> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.results.json')).sort();
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+  const runs = texts.flatMap((text, at) => resultsFromJson(text, files[at]).lanes.flatMap((lane) => lane.runs));
+  return new Map(runs.map((run) => [runEnd(run.run), run]));
+}
+
+/** The results of the runs that are finished in `out`, else of those that are published. Throws ExperimentError. */
+export async function collect(experiment: Experiment, out: string, published: Published): Promise<Results> {
   const lanes: LaneResult[] = [];
   for (const lane of experiment.lanes) {
     const sha = await modelSha(lane.model);
     const runs: RunResult[] = [];
     for (const seed of experiment.seeds) {
-      const run = await runResult(await runFolder(out, planOf(experiment, lane, seed, sha)), seed, experiment.steps);
+      const folder = await runFolder(out, planOf(experiment, lane, seed, sha));
+      const run = (await runResult(folder, seed, experiment.steps)) ?? published.get(runEnd(folder));
       if (run) runs.push(run);
     }
     const { variants, responses } = lane.settings;

@@ -80,6 +80,9 @@ export const filesOf = (folder: string): RunFiles => ({
   summary: join(folder, 'summary.json'),
 });
 
+/** What a run's folder ends in: its seed and its hash, without the preset that led there. */
+export const runEnd = (folder: string): string => /-s\d+-[0-9a-f]+$/.exec(folder)?.[0] ?? folder;
+
 /** The folder of a run: the one that has it, whichever preset led there first, or the one that it will get. */
 export async function runFolder(out: string, plan: RunPlan): Promise<string> {
   const end = `-s${plan.settings.seed}-${planKey(plan)}`;
